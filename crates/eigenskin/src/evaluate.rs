@@ -1,0 +1,177 @@
+//! From a pose to vertices: the reference evaluator, clear before fast. All other runtimes are
+//! compared with it.
+//!
+//! Coordinates are found in `f64` and rounded once to `f32` (as morph weights travel); skinning is
+//! computed in `f64` on `f32` data and rounded once to `f32`.
+
+use std::sync::Arc;
+
+use glam::{DAffine3, DVec3, Vec3};
+
+use crate::model::{Frame, Layer, Model, Stage};
+use crate::pose::{Pose, rotation_of};
+use crate::skinning::{BaseSkinning, dual_quaternion, linear_blend, rigid};
+
+/// A model with the memory to evaluate it. Allocates when made, never per frame.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    model: Arc<Model>,
+    /// `joint`: where each joint carries the rest shape
+    joints: Vec<DAffine3>,
+    dual_quaternions: dual_quaternion::Joints,
+    /// features of the widest driver
+    driver_scratch: Vec<f64>,
+    /// coordinates of the widest layer
+    layer_coordinates: Vec<f64>,
+    /// coordinates of all layers, one after the other
+    coordinates: Vec<f32>,
+}
+
+impl Evaluator {
+    /// Prepares to evaluate `model`.
+    pub fn new(model: Arc<Model>) -> Self {
+        let widest = |size: fn(&Layer) -> usize| model.layers().iter().map(size).max().unwrap_or(0);
+        Self {
+            joints: model.rig().skeleton().rest_from_joint().to_vec(),
+            dual_quaternions: dual_quaternion::Joints::new(model.rig().skeleton()),
+            driver_scratch: vec![0.0; widest(|layer| layer.driver.scratch_count())],
+            layer_coordinates: vec![0.0; widest(Layer::component_count)],
+            coordinates: vec![0.0; model.component_count()],
+            model,
+        }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Arc<Model> {
+        &self.model
+    }
+
+    /// The coordinates of the last pose, all layers one after the other.
+    pub fn coordinates(&self) -> &[f32] {
+        &self.coordinates
+    }
+
+    /// Only the drivers: the coordinates α of all layers for a pose.
+    pub fn drive(&mut self, pose: &Pose) -> &[f32] {
+        let mut first = 0;
+        for layer in self.model.layers() {
+            let count = layer.component_count();
+            let outputs = &mut self.layer_coordinates[..count];
+            layer.driver.evaluate(self.model.rig().skeleton(), pose, &mut self.driver_scratch, outputs);
+            for (coordinate, output) in self.coordinates[first..first + count].iter_mut().zip(outputs) {
+                *coordinate = *output as f32;
+            }
+            first += count;
+        }
+        &self.coordinates
+    }
+
+    /// Posed positions and, if asked for, unit normals, into the caller's slices (both `vertex`).
+    ///
+    /// # Panics
+    /// If a slice has another length than the rig has vertices, or the pose is of another rig.
+    pub fn evaluate(&mut self, pose: &Pose, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+        self.drive(pose);
+        self.skin(pose, positions, normals);
+    }
+
+    /// Like [`evaluate`](Self::evaluate), with the coordinates given instead of driven.
+    pub fn evaluate_at(
+        &mut self,
+        pose: &Pose,
+        coordinates: &[f32],
+        positions: &mut [Vec3],
+        normals: Option<&mut [Vec3]>,
+    ) {
+        self.coordinates.copy_from_slice(coordinates);
+        self.skin(pose, positions, normals);
+    }
+
+    fn skin(&mut self, pose: &Pose, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+        let rig = self.model.rig().clone();
+        positions.copy_from_slice(rig.mesh().positions());
+        for (joint, transform) in self.joints.iter_mut().zip(pose.posed_from_rest(rig.skeleton())) {
+            *joint = transform;
+        }
+        if self.model.base() == BaseSkinning::DualQuaternion {
+            self.dual_quaternions.set(rig.skeleton(), &self.joints);
+        }
+        let before = |layer: &Layer| layer.stage == Stage::BeforeSkinning;
+        self.add_layers(before, positions, |layer| Some(&layer.basis.positions));
+        for (vertex, position) in positions.iter_mut().enumerate() {
+            *position = self.vertex_transform(vertex).transform_point3(position.as_dvec3()).as_vec3();
+        }
+        self.add_after_skinning(positions);
+
+        if let Some(normals) = normals {
+            normals.copy_from_slice(rig.mesh().normals());
+            self.add_layers(before, normals, |layer| {
+                (!layer.basis.normals.is_empty()).then_some(&layer.basis.normals)
+            });
+            for (vertex, normal) in normals.iter_mut().enumerate() {
+                let posed = self.vertex_transform(vertex).matrix3 * normal.as_dvec3();
+                *normal = posed.normalize_or(DVec3::Z).as_vec3();
+            }
+        }
+    }
+
+    fn vertex_transform(&self, vertex: usize) -> DAffine3 {
+        let influences = self.model.rig().weights().of(vertex);
+        match self.model.base() {
+            BaseSkinning::Rigid => rigid::transform(influences, &self.joints),
+            BaseSkinning::LinearBlend => linear_blend::transform(influences, &self.joints),
+            BaseSkinning::DualQuaternion => self.dual_quaternions.transform(influences).0,
+        }
+    }
+
+    /// Adds Σ_k α_k · field_k of the chosen layers to `values` (`vertex`).
+    fn add_layers(
+        &self,
+        chosen: impl Fn(&Layer) -> bool,
+        values: &mut [Vec3],
+        fields: impl Fn(&Layer) -> Option<&Vec<Vec3>>,
+    ) {
+        for (layer, coordinates) in self.layers_with_coordinates() {
+            let Some(fields) = fields(layer).filter(|_| chosen(layer)) else { continue };
+            for (&alpha, field) in coordinates.iter().zip(fields.chunks_exact(layer.support.len())) {
+                for (&vertex, &displacement) in layer.support.iter().zip(field) {
+                    values[vertex as usize] += alpha * displacement;
+                }
+            }
+        }
+    }
+
+    fn add_after_skinning(&self, positions: &mut [Vec3]) {
+        let rig = self.model.rig();
+        for (layer, coordinates) in self.layers_with_coordinates() {
+            let Stage::AfterSkinning { frame } = layer.stage else { continue };
+            let count = layer.support.len();
+            for (entry, &vertex) in layer.support.iter().enumerate() {
+                let vertex = vertex as usize;
+                let displacement: Vec3 = coordinates
+                    .iter()
+                    .enumerate()
+                    .map(|(component, &alpha)| alpha * layer.basis.positions[component * count + entry])
+                    .sum();
+                let joint = match frame {
+                    Frame::Root => rig.skeleton().first_root(),
+                    Frame::Joint(joint) => Some(joint),
+                    Frame::HeaviestJoint => rig.weights().of(vertex).first().map(|i| i.joint as usize),
+                };
+                let turned = match joint {
+                    Some(joint) => rotation_of(self.joints[joint].matrix3) * displacement.as_dvec3(),
+                    None => displacement.as_dvec3(),
+                };
+                positions[vertex] += turned.as_vec3();
+            }
+        }
+    }
+
+    fn layers_with_coordinates(&self) -> impl Iterator<Item = (&Layer, &[f32])> {
+        self.model.layers().iter().scan(0, |first, layer| {
+            let range = *first..*first + layer.component_count();
+            *first = range.end;
+            Some((layer, &self.coordinates[range]))
+        })
+    }
+}

@@ -1,0 +1,352 @@
+//! Examples: observed shapes of a rig in known poses (the papers' set P).
+
+use std::sync::Arc;
+
+use glam::{DAffine3, Vec3};
+
+use crate::pose::{JointMotion, Pose};
+use crate::rig::{Rig, RigError};
+
+/// One observed shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Example {
+    /// unique within the set, not empty
+    pub name: String,
+    /// where the joints and controls were
+    pub pose: Pose,
+    /// the observed shape v^p, `vertex`
+    pub positions: Vec<Vec3>,
+    /// observed normals, `vertex`; computed from the positions where missing
+    pub normals: Option<Vec<Vec3>>,
+}
+
+/// Examples of one rig, checked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExampleSet {
+    rig: Arc<Rig>,
+    examples: Vec<Example>,
+}
+
+/// What can be wrong with examples.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ExamplesError {
+    /// Nothing to learn from.
+    #[error("the example set is empty; give at least one posed shape")]
+    Empty,
+    /// Examples are identified by name.
+    #[error(
+        "example {index} has an empty name or the name {name:?} of an earlier one; give each its own name"
+    )]
+    Name {
+        /// index of the example
+        index: usize,
+        /// its name
+        name: String,
+    },
+    /// Shape of another mesh.
+    #[error(
+        "example {name:?} has {found} vertices, the rig has {expected}; export it with the rig's own topology"
+    )]
+    VertexCount {
+        /// the example at fault
+        name: String,
+        /// vertices found
+        found: usize,
+        /// vertices expected
+        expected: usize,
+    },
+    /// Pose of another skeleton.
+    #[error("example {name:?} poses {found} joints, the rig has {expected}; export the pose of this rig")]
+    JointCount {
+        /// the example at fault
+        name: String,
+        /// joints found
+        found: usize,
+        /// joints expected
+        expected: usize,
+    },
+    /// Values for other controls.
+    #[error("example {name:?} gives {found} control values, the rig has {expected} controls")]
+    ControlCount {
+        /// the example at fault
+        name: String,
+        /// values found
+        found: usize,
+        /// controls expected
+        expected: usize,
+    },
+    /// NaN or infinity in the shape.
+    #[error(
+        "example {name:?} has a position or normal at vertex {vertex} that is not a finite number; export it again"
+    )]
+    NotFinite {
+        /// the example at fault
+        name: String,
+        /// the vertex at fault
+        vertex: usize,
+    },
+    /// NaN, infinity or a collapsed joint in the pose.
+    #[error(
+        "example {name:?} has a transform of joint {joint:?} that is not finite or has no inverse; correct the pose"
+    )]
+    BadTransform {
+        /// the example at fault
+        name: String,
+        /// the joint at fault
+        joint: String,
+    },
+    /// NaN or infinity in a control.
+    #[error("example {name:?} gives control {control:?} a value that is not a finite number")]
+    BadControl {
+        /// the example at fault
+        name: String,
+        /// the control at fault
+        control: String,
+    },
+    /// The rest pose with another shape than the rest shape.
+    #[error(
+        "example {name:?} is at the rest pose, but vertex {vertex} is {distance:.4} away from rest; correct its pose or leave it out"
+    )]
+    MovedAtRest {
+        /// the example at fault
+        name: String,
+        /// the vertex furthest from rest
+        vertex: usize,
+        /// by how much
+        distance: f64,
+    },
+    /// One pose cannot have two shapes.
+    #[error(
+        "examples {first:?} and {second:?} have the same pose, but vertex {vertex} differs by {distance:.4}; leave one out, correct its pose, or allow a compromise with a ridge"
+    )]
+    SamePose {
+        /// the earlier example
+        first: String,
+        /// the later example
+        second: String,
+        /// the vertex that differs most
+        vertex: usize,
+        /// by how much
+        distance: f64,
+    },
+    /// The set belongs to another rig.
+    #[error("the example set does not fit the rig: {0}")]
+    OtherRig(#[from] RigError),
+}
+
+/// An example that says nothing new.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MergedExample {
+    /// the example left out
+    pub name: String,
+    /// the example that already says it; `None` is the rest shape
+    pub same_as: Option<String>,
+    /// largest difference of the two shapes
+    pub distance: f64,
+}
+
+/// Poses are the same when no feature differs by more than this (radians; share of the size).
+pub const SAME_POSE: f64 = 1e-6;
+/// Shapes are the same when no vertex differs by more than this share of the size.
+pub const SAME_SHAPE: f64 = 1e-4;
+
+impl ExampleSet {
+    /// Checks examples against the rig.
+    pub fn new(rig: Arc<Rig>, examples: Vec<Example>) -> Result<Self, ExamplesError> {
+        if examples.is_empty() {
+            return Err(ExamplesError::Empty);
+        }
+        let mut names = std::collections::HashSet::new();
+        for (index, example) in examples.iter().enumerate() {
+            if example.name.is_empty() || !names.insert(example.name.as_str()) {
+                return Err(ExamplesError::Name { index, name: example.name.clone() });
+            }
+            check_example(&rig, example)?;
+        }
+        Ok(Self { rig, examples })
+    }
+
+    /// The rig all examples belong to.
+    pub fn rig(&self) -> &Arc<Rig> {
+        &self.rig
+    }
+
+    /// The examples, in the order given.
+    pub fn examples(&self) -> &[Example] {
+        &self.examples
+    }
+
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.examples.len()
+    }
+
+    /// Never: an empty set is refused.
+    pub fn is_empty(&self) -> bool {
+        self.examples.is_empty()
+    }
+
+    /// The examples at the given indices, in that order.
+    pub fn select(&self, indices: &[usize]) -> Result<Self, ExamplesError> {
+        Self::new(self.rig.clone(), indices.iter().map(|&index| self.examples[index].clone()).collect())
+    }
+
+    /// The same examples for `rig`, which must be the same character (joints may be in another
+    /// order and refer to other joints).
+    pub fn for_rig(self, rig: &Arc<Rig>) -> Result<Self, ExamplesError> {
+        let correspondence = rig.correspondence_in(&self.rig)?;
+        let examples = self
+            .examples
+            .into_iter()
+            .map(|example| Example { pose: correspondence.pose(&example.pose), ..example })
+            .collect();
+        Self::new(rig.clone(), examples)
+    }
+
+    /// The normals of one example: the observed ones, or those of its shape.
+    pub fn normals_of(&self, index: usize) -> Vec<Vec3> {
+        let example = &self.examples[index];
+        example.normals.clone().unwrap_or_else(|| self.rig.mesh().normals_of(&example.positions))
+    }
+
+    /// The set made fit for interpolation: one shape per pose, rest left to the rig.
+    ///
+    /// An example at the rest pose that keeps the rest shape, and repetitions of an example, are
+    /// left out and listed. With `allow_compromise` (a ridge), equal poses may have different
+    /// shapes; without, that is an error.
+    pub fn for_training(&self, allow_compromise: bool) -> Result<(Self, Vec<MergedExample>), ExamplesError> {
+        let limit = SAME_SHAPE * self.rig.mesh().size();
+        let rest = self.motions(&self.rig.rest_pose());
+        let mut kept: Vec<(usize, Motions)> = Vec::new();
+        let mut merged = Vec::new();
+        for (index, example) in self.examples.iter().enumerate() {
+            let motions = self.motions(&example.pose);
+            if motions.same_as(&rest) {
+                // The character may stand elsewhere; its rest shape does too.
+                let at_rest = self.rest_shape_in(&example.pose);
+                let (vertex, distance) = furthest(&at_rest, &example.positions);
+                if distance > limit {
+                    return Err(ExamplesError::MovedAtRest { name: example.name.clone(), vertex, distance });
+                }
+                merged.push(MergedExample { name: example.name.clone(), same_as: None, distance });
+                continue;
+            }
+            let twin = kept.iter().find(|(_, other)| other.same_as(&motions)).map(|&(twin, _)| twin);
+            if let Some(twin) = twin {
+                let twin = &self.examples[twin];
+                let (vertex, distance) = furthest(&self.brought_to(twin, &example.pose), &example.positions);
+                if distance <= limit {
+                    let same_as = Some(twin.name.clone());
+                    merged.push(MergedExample { name: example.name.clone(), same_as, distance });
+                    continue;
+                }
+                if !allow_compromise {
+                    return Err(ExamplesError::SamePose {
+                        first: twin.name.clone(),
+                        second: example.name.clone(),
+                        vertex,
+                        distance,
+                    });
+                }
+            }
+            kept.push((index, motions));
+        }
+        let indices: Vec<usize> = kept.into_iter().map(|(index, _)| index).collect();
+        Ok((self.select(&indices)?, merged))
+    }
+
+    fn motions(&self, pose: &Pose) -> Motions {
+        let skeleton = self.rig.skeleton();
+        Motions {
+            joints: (0..skeleton.joint_count()).map(|joint| pose.motion_of(skeleton, joint)).collect(),
+            controls: pose.controls.clone(),
+            size: self.rig.mesh().size(),
+        }
+    }
+
+    /// How the character as a whole has moved: the first root, `world from rest`.
+    fn whole_motion(&self, pose: &Pose) -> DAffine3 {
+        let skeleton = self.rig.skeleton();
+        match skeleton.first_root() {
+            Some(root) => pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest,
+            None => DAffine3::IDENTITY,
+        }
+    }
+
+    fn rest_shape_in(&self, pose: &Pose) -> Vec<Vec3> {
+        moved(self.rig.mesh().positions(), self.whole_motion(pose))
+    }
+
+    /// The shape of `example`, moved as a whole to where `pose` stands.
+    fn brought_to(&self, example: &Example, pose: &Pose) -> Vec<Vec3> {
+        moved(&example.positions, self.whole_motion(pose) * self.whole_motion(&example.pose).inverse())
+    }
+}
+
+/// The motion of every joint and the value of every control.
+struct Motions {
+    joints: Vec<JointMotion>,
+    controls: Vec<f64>,
+    size: f64,
+}
+
+impl Motions {
+    fn same_as(&self, other: &Self) -> bool {
+        let same_joint = |a: &JointMotion, b: &JointMotion| {
+            crate::driver::features::geodesic_angle(a.rotation, b.rotation) <= SAME_POSE
+                && a.translation.distance(b.translation) <= SAME_POSE * self.size
+        };
+        self.joints.iter().zip(&other.joints).all(|(a, b)| same_joint(a, b))
+            && self.controls.iter().zip(&other.controls).all(|(a, b)| (a - b).abs() <= SAME_POSE)
+    }
+}
+
+fn moved(positions: &[Vec3], motion: DAffine3) -> Vec<Vec3> {
+    positions.iter().map(|p| motion.transform_point3(p.as_dvec3()).as_vec3()).collect()
+}
+
+/// The vertex where two shapes differ most, and by how much.
+fn furthest(a: &[Vec3], b: &[Vec3]) -> (usize, f64) {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| f64::from(a.distance(*b)))
+        .enumerate()
+        .fold((0, 0.0), |worst, next| if next.1 > worst.1 { next } else { worst })
+}
+
+fn check_example(rig: &Rig, example: &Example) -> Result<(), ExamplesError> {
+    let name = || example.name.clone();
+    let vertices =
+        |found: usize| ExamplesError::VertexCount { name: name(), found, expected: rig.vertex_count() };
+    if example.positions.len() != rig.vertex_count() {
+        return Err(vertices(example.positions.len()));
+    }
+    if let Some(normals) = example.normals.as_ref().filter(|normals| normals.len() != rig.vertex_count()) {
+        return Err(vertices(normals.len()));
+    }
+    let joints = rig.skeleton().joints();
+    if example.pose.world_from_joint.len() != joints.len() {
+        let found = example.pose.world_from_joint.len();
+        return Err(ExamplesError::JointCount { name: name(), found, expected: joints.len() });
+    }
+    if example.pose.controls.len() != rig.controls().len() {
+        let found = example.pose.controls.len();
+        return Err(ExamplesError::ControlCount { name: name(), found, expected: rig.controls().len() });
+    }
+    let shape = example.positions.iter().chain(example.normals.iter().flatten());
+    if let Some(entry) = shape.clone().position(|v| !v.is_finite()) {
+        return Err(ExamplesError::NotFinite { name: name(), vertex: entry % rig.vertex_count() });
+    }
+    for (transform, joint) in example.pose.world_from_joint.iter().zip(joints) {
+        let invertible = transform.matrix3.determinant().abs() > 1e-30;
+        if !transform.is_finite() || !invertible {
+            return Err(ExamplesError::BadTransform { name: name(), joint: joint.name.clone() });
+        }
+    }
+    for (value, control) in example.pose.controls.iter().zip(rig.controls()) {
+        if !value.is_finite() {
+            return Err(ExamplesError::BadControl { name: name(), control: control.name.clone() });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Example-based character skinning: learn from example shapes a small pose-dependent correction
+//! on top of ordinary skinning.
+//!
+//! Modules stand in data-flow order:
+//! [`mesh`], [`skeleton`], [`pose`], [`weights`], [`rig`] → [`skinning`] → [`examples`] →
+//! [`displacements`] → [`supports`] → [`basis`] → [`driver`] → [`fit`] → [`model`] →
+//! [`evaluate`] → [`metrics`]; [`characters`] are built in.
+
+pub mod bounding_sphere;
+pub mod mesh;
+pub mod pose;
+pub mod rig;
+pub mod skeleton;
+pub mod vertex_groups;
+pub mod weights;
+
+pub mod skinning;
+
+pub mod examples;
+
+pub mod driver;
+
+pub mod model;
+
+pub mod evaluate;
+
+mod numeric;
+
+pub use glam;

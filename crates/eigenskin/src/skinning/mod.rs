@@ -1,0 +1,151 @@
+//! Base skinning: where joints alone carry the skin.
+//!
+//! At a fixed pose each of these is one affine map per vertex that does not depend on where the
+//! vertex is, so each has an inverse in closed form.
+
+pub mod dual_quaternion;
+pub mod linear_blend;
+pub mod rigid;
+
+use glam::{DAffine3, DMat3, DVec3};
+
+use crate::pose::Pose;
+use crate::rig::Rig;
+
+/// What the corrections sit on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BaseSkinning {
+    /// every vertex follows its heaviest joint
+    Rigid,
+    /// blended matrices (SSD, EigenSkin Equation 1)
+    LinearBlend,
+    /// blended dual quaternions (Kavan et al. 2008)
+    DualQuaternion,
+}
+
+impl BaseSkinning {
+    /// The name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rigid => "rigid",
+            Self::LinearBlend => "linear",
+            Self::DualQuaternion => "dual-quaternion",
+        }
+    }
+
+    /// The base of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Rigid, Self::LinearBlend, Self::DualQuaternion].into_iter().find(|base| base.name() == name)
+    }
+}
+
+/// How well a vertex's skinning can be undone. Rigid motion has 1 and 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Conditioning {
+    /// smallest singular value of the blended matrix; for dual quaternions the norm of the blended
+    /// quaternion before it is normalised. Zero: the vertex's skinning has no inverse.
+    pub smallest: f64,
+    /// largest over smallest singular value; for dual quaternions 1/norm
+    pub condition: f64,
+}
+
+/// A base skinning in one pose.
+#[derive(Debug, Clone)]
+pub struct PosedSkinning {
+    /// `vertex`
+    posed_from_rest: Vec<DAffine3>,
+    /// `vertex`
+    conditioning: Vec<Conditioning>,
+}
+
+/// Displacements are pulled back through directions in which skinning keeps more than this share
+/// of its largest stretch; what it collapses has no rest-space form.
+pub const SINGULAR: f64 = 1e-4;
+
+impl PosedSkinning {
+    /// Skins `rig` in `pose`.
+    pub fn new(base: BaseSkinning, rig: &Rig, pose: &Pose) -> Self {
+        let joints: Vec<DAffine3> = pose.posed_from_rest(rig.skeleton()).collect();
+        let transforms: Vec<(DAffine3, Conditioning)> = match base {
+            BaseSkinning::Rigid => (0..rig.vertex_count())
+                .map(|v| with_conditioning(rigid::transform(rig.weights().of(v), &joints)))
+                .collect(),
+            BaseSkinning::LinearBlend => (0..rig.vertex_count())
+                .map(|v| with_conditioning(linear_blend::transform(rig.weights().of(v), &joints)))
+                .collect(),
+            BaseSkinning::DualQuaternion => {
+                let mut parts = dual_quaternion::Joints::new(rig.skeleton());
+                parts.set(rig.skeleton(), &joints);
+                (0..rig.vertex_count()).map(|v| parts.transform(rig.weights().of(v))).collect()
+            }
+        };
+        let (posed_from_rest, conditioning) = transforms.into_iter().unzip();
+        Self { posed_from_rest, conditioning }
+    }
+
+    /// The map of one vertex.
+    pub fn posed_from_rest(&self, vertex: usize) -> DAffine3 {
+        self.posed_from_rest[vertex]
+    }
+
+    /// How well it can be undone.
+    pub fn conditioning(&self, vertex: usize) -> Conditioning {
+        self.conditioning[vertex]
+    }
+
+    /// Skins a point near rest.
+    pub fn position(&self, vertex: usize, rest: DVec3) -> DVec3 {
+        self.posed_from_rest[vertex].transform_point3(rest)
+    }
+
+    /// Skins a normal with the blended matrix itself, as three.js does, to unit length.
+    pub fn normal(&self, vertex: usize, rest: DVec3) -> DVec3 {
+        (self.posed_from_rest[vertex].matrix3 * rest).normalize_or_zero()
+    }
+
+    /// The point near rest that skins to `posed`: exact where skinning has an inverse, else the
+    /// nearest that changes nothing in the collapsed directions.
+    pub fn inverse_position(&self, vertex: usize, posed: DVec3, rest: DVec3) -> DVec3 {
+        let transform = self.posed_from_rest[vertex];
+        rest + self.inverse(vertex) * (posed - transform.transform_point3(rest))
+    }
+
+    /// The unit normal at rest that skins to the direction of `posed`.
+    pub fn inverse_normal(&self, vertex: usize, posed: DVec3) -> DVec3 {
+        (self.inverse(vertex) * posed).normalize_or_zero()
+    }
+
+    fn inverse(&self, vertex: usize) -> DMat3 {
+        let matrix = self.posed_from_rest[vertex].matrix3;
+        if self.conditioning[vertex].condition * SINGULAR < 1.0 {
+            matrix.inverse()
+        } else {
+            crate::numeric::pseudo_inverse_3x3(matrix, SINGULAR)
+        }
+    }
+}
+
+fn with_conditioning(transform: DAffine3) -> (DAffine3, Conditioning) {
+    let [largest, _, smallest] = singular_values(transform.matrix3);
+    let condition = if smallest > 0.0 { largest / smallest } else { f64::INFINITY };
+    (transform, Conditioning { smallest, condition })
+}
+
+/// Singular values, falling: roots of the eigenvalues of MᵀM (closed form for a symmetric 3 × 3,
+/// Smith 1961). Small ones are good to about 1e-8 of the largest.
+fn singular_values(matrix: DMat3) -> [f64; 3] {
+    let gram = matrix.transpose() * matrix;
+    let mean = (gram.x_axis.x + gram.y_axis.y + gram.z_axis.z) / 3.0;
+    let off = gram.y_axis.x.powi(2) + gram.z_axis.x.powi(2) + gram.z_axis.y.powi(2);
+    let spread =
+        (gram.x_axis.x - mean).powi(2) + (gram.y_axis.y - mean).powi(2) + (gram.z_axis.z - mean).powi(2);
+    let p = ((spread + 2.0 * off) / 6.0).sqrt();
+    if p <= 1e-15 * mean {
+        return [mean.max(0.0).sqrt(); 3];
+    }
+    let shifted = (gram - DMat3::from_diagonal(DVec3::splat(mean))) * (1.0 / p);
+    let angle = (0.5 * shifted.determinant()).clamp(-1.0, 1.0).acos() / 3.0;
+    let largest = mean + 2.0 * p * angle.cos();
+    let smallest = mean + 2.0 * p * (angle + std::f64::consts::TAU / 3.0).cos();
+    [largest, 3.0 * mean - largest - smallest, smallest].map(|value| value.max(0.0).sqrt())
+}
