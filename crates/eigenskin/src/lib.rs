@@ -9,6 +9,7 @@
 pub mod bounding_sphere;
 pub mod mesh;
 pub mod pose;
+pub mod reference;
 pub mod rig;
 pub mod skeleton;
 pub mod vertex_groups;
@@ -18,11 +19,21 @@ pub mod skinning;
 
 pub mod examples;
 
+pub mod displacements;
+
+pub mod supports;
+
+pub mod basis;
+
 pub mod driver;
+
+pub mod fit;
 
 pub mod model;
 
 pub mod evaluate;
+
+pub mod metrics;
 
 mod numeric;
 

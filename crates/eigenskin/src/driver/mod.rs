@@ -5,10 +5,14 @@
 
 pub mod features;
 pub mod kernel;
+pub mod rbf;
+pub mod samples;
 pub mod tail;
 
 pub use features::{FeatureGroup, FeatureScale, FeatureSource, Representation};
 pub use kernel::Kernel;
+pub use rbf::{RbfError, RbfFit, RbfParams, TailChoice, Width, fit_rbf};
+pub use samples::Samples;
 pub use tail::Tail;
 
 use crate::pose::Pose;

@@ -1,24 +1,117 @@
 //! Linear algebra. The only place that names the linear-algebra crate.
 
-use faer::Mat;
+use faer::linalg::solvers::DenseSolveCore;
+use faer::{Mat, Side};
 use glam::{DMat3, DVec3};
 
-/// Moore–Penrose inverse, with singular values below `cut` of the largest treated as zero.
-pub fn pseudo_inverse_3x3(matrix: DMat3, cut: f64) -> DMat3 {
-    let dense = Mat::from_fn(3, 3, |row, column| matrix.col(column)[row]);
-    let Ok(svd) = dense.thin_svd() else {
-        return DMat3::ZERO;
+/// A dense column-major matrix.
+pub type Matrix = Mat<f64>;
+
+/// The inverse of a square matrix by pivoted LU, with its condition number in the 1-norm.
+pub struct Inverse {
+    pub matrix: Matrix,
+    pub condition: f64,
+}
+
+/// Inverts a square matrix; a singular one has an infinite condition.
+pub fn invert(matrix: &Matrix) -> Inverse {
+    let inverse = matrix.partial_piv_lu().inverse();
+    let condition = norm_1(matrix) * norm_1(&inverse);
+    Inverse { matrix: inverse, condition: if condition.is_finite() { condition } else { f64::INFINITY } }
+}
+
+/// Largest column sum of absolute values; not a number if any entry is.
+fn norm_1(matrix: &Matrix) -> f64 {
+    matrix
+        .col_iter()
+        .map(|column| column.iter().map(|x| x.abs()).sum::<f64>())
+        .fold(0.0, |largest, sum| if largest >= sum { largest } else { sum })
+}
+
+/// Eigenvalues, falling, and eigenvectors (columns in the same order) of a symmetric matrix.
+pub fn symmetric_eigen(matrix: &Matrix) -> (Vec<f64>, Matrix) {
+    let count = matrix.nrows();
+    let Ok(eigen) = matrix.self_adjoint_eigen(Side::Lower) else {
+        return (vec![0.0; count], Matrix::identity(count, count));
     };
-    let column = |m: faer::MatRef<'_, f64>, c: usize| DVec3::new(m[(0, c)], m[(1, c)], m[(2, c)]);
-    let largest = svd.S().column_vector()[0];
-    let mut inverse = DMat3::ZERO;
-    for component in 0..3 {
-        let value = svd.S().column_vector()[component];
+    let values = (0..count).rev().map(|i| eigen.S().column_vector()[i]).collect();
+    let vectors = Matrix::from_fn(count, count, |row, column| eigen.U()[(row, count - 1 - column)]);
+    (values, vectors)
+}
+
+/// The inverse of a symmetric positive matrix on the directions whose eigenvalue exceeds `cut`
+/// of the largest: least-squares normal equations of any rank, minimum-norm solution.
+pub fn symmetric_pseudo_inverse(matrix: &Matrix, cut: f64) -> Matrix {
+    let (values, vectors) = symmetric_eigen(matrix);
+    let largest = values.first().copied().unwrap_or(0.0);
+    let count = values.len();
+    let mut inverse = Matrix::zeros(count, count);
+    for (component, &value) in values.iter().enumerate() {
         if value > cut * largest && value > 0.0 {
-            let u = column(svd.U(), component);
-            let v = column(svd.V(), component) * (1.0 / value);
-            inverse += DMat3::from_cols(v * u.x, v * u.y, v * u.z);
+            for column in 0..count {
+                for row in 0..count {
+                    inverse[(row, column)] +=
+                        vectors[(row, component)] * vectors[(column, component)] / value;
+                }
+            }
         }
     }
     inverse
+}
+
+/// Thin singular value decomposition U, σ (falling), V of any small matrix.
+pub fn thin_svd(matrix: &Matrix) -> (Matrix, Vec<f64>, Matrix) {
+    let rank = matrix.nrows().min(matrix.ncols());
+    match matrix.thin_svd() {
+        Ok(svd) => {
+            let values = (0..rank).map(|i| svd.S().column_vector()[i]).collect();
+            (svd.U().to_owned(), values, svd.V().to_owned())
+        }
+        Err(_) => (Matrix::zeros(matrix.nrows(), rank), vec![0.0; rank], Matrix::zeros(matrix.ncols(), rank)),
+    }
+}
+
+/// Moore–Penrose inverse, with singular values below `cut` of the largest treated as zero.
+pub fn pseudo_inverse_3x3(matrix: DMat3, cut: f64) -> DMat3 {
+    let (u, values, v) = thin_svd(&Matrix::from_fn(3, 3, |row, column| matrix.col(column)[row]));
+    let column = |m: &Matrix, c: usize| DVec3::new(m[(0, c)], m[(1, c)], m[(2, c)]);
+    let mut inverse = DMat3::ZERO;
+    for (component, &value) in values.iter().enumerate() {
+        if value > cut * values[0] && value > 0.0 {
+            let left = column(&u, component);
+            let right = column(&v, component) / value;
+            inverse += DMat3::from_cols(right * left.x, right * left.y, right * left.z);
+        }
+    }
+    inverse
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inverse_and_condition_by_hand() {
+        let matrix = Matrix::from_fn(2, 2, |r, c| [[0.0, 2.0], [4.0, 0.0]][r][c]);
+        let inverse = invert(&matrix);
+        assert_eq!(inverse.matrix[(0, 1)], 0.25);
+        assert_eq!(inverse.matrix[(1, 0)], 0.5);
+        assert_eq!(inverse.condition, 2.0);
+        assert!(invert(&Matrix::zeros(2, 2)).condition.is_infinite());
+    }
+
+    #[test]
+    fn pseudo_inverse_leaves_the_collapsed_direction_alone() {
+        let flat = DMat3::from_diagonal(DVec3::new(2.0, 4.0, 1e-9));
+        let inverse = pseudo_inverse_3x3(flat, 1e-4);
+        assert!((inverse * DVec3::new(2.0, 4.0, 1.0) - DVec3::new(1.0, 1.0, 0.0)).length() < 1e-12);
+    }
+
+    #[test]
+    fn eigenvalues_fall() {
+        let matrix = Matrix::from_fn(3, 3, |r, c| if r == c { [1.0, 3.0, 2.0][r] } else { 0.0 });
+        let (values, vectors) = symmetric_eigen(&matrix);
+        assert!((values[0] - 3.0).abs() < 1e-12 && (values[2] - 1.0).abs() < 1e-12);
+        assert!((vectors[(1, 0)].abs() - 1.0).abs() < 1e-12);
+    }
 }

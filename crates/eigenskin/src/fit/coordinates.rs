@@ -1,0 +1,94 @@
+//! Coordinates of the examples in the kept bases (EigenSkin §2.4).
+//!
+//! While an example moves one joint, they are its projection on that joint's basis (column p of
+//! D Vᵀ). When it moves several, their overlapping bases share the displacement by joint least
+//! squares.
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use crate::displacements::RestDisplacements;
+use crate::numeric::{Matrix, symmetric_pseudo_inverse};
+
+/// The kept displacement fields of one support.
+#[derive(Debug, Clone)]
+pub struct KeptBasis {
+    /// points of the skin, rising
+    pub points: Vec<u32>,
+    /// `component × support`
+    pub fields: Vec<Vec3>,
+}
+
+impl KeptBasis {
+    /// Number of fields.
+    pub fn component_count(&self) -> usize {
+        if self.points.is_empty() { 0 } else { self.fields.len() / self.points.len() }
+    }
+
+    fn field(&self, component: usize) -> &[Vec3] {
+        &self.fields[component * self.points.len()..(component + 1) * self.points.len()]
+    }
+}
+
+/// Directions weaker than this share of the strongest are left out of the least squares.
+const RANK_CUT: f64 = 1e-10;
+
+/// Coordinates of every example: `example` → for each of `acting[example]` (indices into `bases`)
+/// its coordinates, `component`.
+pub fn example_coordinates(
+    displacements: &RestDisplacements,
+    bases: &[KeptBasis],
+    acting: &[Vec<usize>],
+) -> Vec<Vec<Vec<f64>>> {
+    acting
+        .par_iter()
+        .enumerate()
+        .map(|(example, acting)| joint_least_squares(displacements.positions_of(example), bases, acting))
+        .collect()
+}
+
+/// Minimises ‖u − Σ_j Σ_k α_jk û^jk‖² over the coordinates of the acting bases.
+fn joint_least_squares(observed: &[Vec3], bases: &[KeptBasis], acting: &[usize]) -> Vec<Vec<f64>> {
+    let fields: Vec<(usize, usize)> = acting
+        .iter()
+        .flat_map(|&basis| (0..bases[basis].component_count()).map(move |k| (basis, k)))
+        .collect();
+    let gram = Matrix::from_fn(fields.len(), fields.len(), |row, column| {
+        let ((a, i), (b, j)) = (fields[row], fields[column]);
+        inner_product(&bases[a], i, &bases[b], j)
+    });
+    let right: Vec<f64> = fields
+        .iter()
+        .map(|&(basis, component)| {
+            let basis = &bases[basis];
+            basis
+                .points
+                .iter()
+                .zip(basis.field(component))
+                .map(|(&point, u)| u.as_dvec3().dot(observed[point as usize].as_dvec3()))
+                .sum()
+        })
+        .collect();
+    let inverse = symmetric_pseudo_inverse(&gram, RANK_CUT);
+    let mut solution = (0..fields.len())
+        .map(|row| (0..fields.len()).map(|column| inverse[(row, column)] * right[column]).sum());
+    acting.iter().map(|&basis| solution.by_ref().take(bases[basis].component_count()).collect()).collect()
+}
+
+/// Inner product of two fields over the points they share.
+fn inner_product(a: &KeptBasis, component_a: usize, b: &KeptBasis, component_b: usize) -> f64 {
+    let (field_a, field_b) = (a.field(component_a), b.field(component_b));
+    let (mut i, mut j, mut sum) = (0, 0, 0.0);
+    while i < a.points.len() && j < b.points.len() {
+        match a.points[i].cmp(&b.points[j]) {
+            std::cmp::Ordering::Less => i += 1,
+            std::cmp::Ordering::Greater => j += 1,
+            std::cmp::Ordering::Equal => {
+                sum += field_a[i].as_dvec3().dot(field_b[j].as_dvec3());
+                i += 1;
+                j += 1;
+            }
+        }
+    }
+    sum
+}

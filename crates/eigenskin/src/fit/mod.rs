@@ -1,0 +1,9 @@
+//! Fitting: from examples to a model. Methods differ in how they find supports, bases and drivers;
+//! what they produce is the same.
+
+pub mod allocation;
+pub mod coordinates;
+pub mod eigenskin;
+
+pub use allocation::Budget;
+pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, fit_eigenskin};
