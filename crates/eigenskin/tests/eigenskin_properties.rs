@@ -1,0 +1,236 @@
+//! What must hold for every fitted model.
+
+mod support;
+
+use std::sync::Arc;
+
+use eigenskin::driver::{Kernel, RbfParams};
+use eigenskin::evaluate::Evaluator;
+use eigenskin::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin::fit::{Budget, EigenSkinParams, FitError, fit_eigenskin};
+use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin::metrics::evaluate_against;
+use eigenskin::model::Model;
+use eigenskin::skinning::BaseSkinning;
+use eigenskin::supports::{Border, SupportParams};
+use proptest::prelude::*;
+use support::{AROUND, RINGS, pose, set_of, sweeps, tube};
+
+fn unlimited() -> Budget {
+    Budget { per_vertex: None, per_joint: None, total: None }
+}
+
+fn shape(model: &Arc<Model>, pose: &eigenskin::pose::Pose) -> (Vec<Vec3>, Vec<Vec3>) {
+    let count = model.rig().vertex_count();
+    let (mut positions, mut normals) = (vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]);
+    Evaluator::new(model.clone()).evaluate(pose, &mut positions, Some(&mut normals));
+    (positions, normals)
+}
+
+fn furthest(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max)
+}
+
+fn vector() -> impl Strategy<Value = DVec3> {
+    [-1.5f64..1.5, -1.5f64..1.5, -1.5f64..1.5].prop_map(DVec3::from_array)
+}
+
+fn kernel() -> impl Strategy<Value = Kernel> {
+    prop::sample::select(Kernel::ALL.to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn rest_stays_rest_with_any_ridge(ridge in prop_oneof![Just(0.0), 1e-6f64..1e3], kernel in kernel()) {
+        let rig = tube();
+        let params = EigenSkinParams {
+            interpolation: RbfParams { ridge, kernel, ..RbfParams::default() },
+            ..EigenSkinParams::default()
+        };
+        let model = Arc::new(fit_eigenskin(&sweeps(&rig), &params).unwrap().model);
+        prop_assert!(model.component_count() > 3);
+        let (positions, normals) = shape(&model, &rig.rest_pose());
+        prop_assert!(furthest(&positions, rig.mesh().positions()) < 1e-6 * rig.mesh().size());
+        prop_assert!(furthest(&normals, rig.mesh().normals()) < 1e-5);
+    }
+
+    #[test]
+    fn all_components_without_ridge_give_the_examples(kernel in kernel(), base in prop::sample::select(vec![BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid])) {
+        let rig = tube();
+        let set = sweeps(&rig);
+        let params = EigenSkinParams {
+            base,
+            support: SupportParams { threshold: 0.0, border: Border::Hard },
+            budget: unlimited(),
+            interpolation: RbfParams { kernel, ..RbfParams::default() },
+            ..EigenSkinParams::default()
+        };
+        let model = Arc::new(fit_eigenskin(&set, &params).unwrap().model);
+        for example in set.examples() {
+            let (positions, _) = shape(&model, &example.pose);
+            let error = furthest(&positions, &example.positions);
+            prop_assert!(error < 1e-5 * rig.mesh().size(), "{} {kernel:?} {base:?}: {error:e}", example.name);
+        }
+    }
+
+    #[test]
+    fn moving_the_whole_character_moves_the_skin_along(elbow in vector(), wrist in vector(), heavy in -0.5f64..1.5, turn in vector(), shift in vector(), base in prop::sample::select(vec![BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid])) {
+        let rig = tube();
+        let params = EigenSkinParams { base, ..EigenSkinParams::default() };
+        let model = Arc::new(fit_eigenskin(&sweeps(&rig), &params).unwrap().model);
+        let pose = pose(&rig, elbow, wrist, heavy);
+        let global = DAffine3::from_rotation_translation(DQuat::from_scaled_axis(turn), shift);
+        let (here, here_normals) = shape(&model, &pose);
+        let (there, there_normals) = shape(&model, &pose.moved_by(global));
+        for vertex in 0..here.len() {
+            let expected = global.transform_point3(here[vertex].as_dvec3()).as_vec3();
+            prop_assert!(expected.distance(there[vertex]) < 1e-5);
+            let expected = (global.matrix3 * here_normals[vertex].as_dvec3()).as_vec3();
+            prop_assert!(expected.distance(there_normals[vertex]) < 1e-4);
+        }
+    }
+
+    #[test]
+    fn seam_duplicates_never_separate(elbow in vector(), wrist in vector(), noise in 0u64..1000) {
+        let rig = tube();
+        let set = sweeps(&rig);
+        // Observed shapes in which the two sides of the seam differ by rounding.
+        let examples: Vec<Example> = set.examples().iter().enumerate().map(|(index, example)| {
+            let mut example = example.clone();
+            for (vertex, position) in example.positions.iter_mut().enumerate() {
+                let wobble = ((vertex as u64 * 7919 + index as u64 * 104_729 + noise) % 13) as f32 - 6.0;
+                position.x += 1e-6 * wobble;
+            }
+            example
+        }).collect();
+        let set = ExampleSet::new(rig.clone(), examples).unwrap();
+        let model = Arc::new(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model);
+        let (positions, _) = shape(&model, &pose(&rig, elbow, wrist, 0.7));
+        for ring in 0..RINGS {
+            prop_assert_eq!(positions[ring * AROUND], positions[ring * AROUND + AROUND - 1]);
+        }
+    }
+
+    #[test]
+    fn budgets_are_kept_and_more_is_never_worse(limit in 0usize..12) {
+        let rig = tube();
+        let set = sweeps(&rig);
+        let fit = |limit| {
+            let budget = Budget { per_vertex: Some(limit), ..unlimited() };
+            fit_eigenskin(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap()
+        };
+        let (less, more) = (fit(limit), fit(limit + 1));
+        prop_assert!(less.model.most_tuples_per_vertex() <= limit);
+        prop_assert!(more.rest_space_error <= less.rest_space_error + 1e-9);
+    }
+}
+
+#[test]
+fn one_and_two_threads_give_the_same_bits() {
+    let rig = tube();
+    let set = sweeps(&rig);
+    let fit_with = |threads: usize| {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
+            let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
+            let evaluation = evaluate_against(&Arc::new(fit.model.clone()), &set);
+            (fit.model, fit.joints, evaluation)
+        })
+    };
+    assert_eq!(fit_with(1), fit_with(2));
+}
+
+/// Poses that move several joints at once, and never one alone: their coordinates share the
+/// displacement, and the model is still much better than skinning on them.
+#[test]
+fn joints_that_only_move_together_are_fitted_jointly() {
+    let rig = tube();
+    let settings = (1..=8)
+        .map(|i| {
+            let t = f64::from(i);
+            let elbow = DVec3::Y * (0.2 * t);
+            let wrist = DVec3::Z * (0.3 + 0.5 * (1.7 * t).sin().abs());
+            (format!("pose {i}"), elbow, wrist, 0.25)
+        })
+        .collect();
+    let set = set_of(&rig, settings);
+    let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
+    assert_eq!(fit.joints.iter().map(|j| j.name.as_str()).collect::<Vec<_>>(), ["elbow", "wrist"]);
+    let evaluation = evaluate_against(&Arc::new(fit.model), &set);
+    assert!(evaluation.relative_error.unwrap() < 0.05, "{:?}", evaluation.relative_error);
+}
+
+/// Where single-joint examples exist, an example that moves both joints does not spoil them.
+#[test]
+fn mixed_sets_keep_single_joint_examples() {
+    let rig = tube();
+    let single = sweeps(&rig);
+    let both = set_of(&rig, vec![("both".into(), DVec3::Y * 0.5, DVec3::Z * 0.5, 0.25)]);
+    let examples = single.examples().iter().chain(both.examples()).cloned().collect();
+    let set = ExampleSet::new(rig, examples).unwrap();
+    let model = Arc::new(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model);
+    let on_singles = evaluate_against(&model, &single).relative_error.unwrap();
+    assert!(on_singles < 0.05, "{on_singles}");
+}
+
+#[test]
+fn normals_improve_under_both_conventions() {
+    let rig = tube();
+    let set = sweeps(&rig);
+    let model = Arc::new(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model);
+    let angles = evaluate_against(&model, &set).normal_angles;
+    assert!(angles.model_mean < 0.3 * angles.skinning_mean, "{angles:?}");
+    assert!(angles.model_mean_inverse_transpose < angles.skinning_mean_inverse_transpose, "{angles:?}");
+}
+
+#[test]
+fn same_pose_rule() {
+    let rig = tube();
+    let make = |names: &[(&str, f64, f32)]| {
+        let examples = names
+            .iter()
+            .map(|&(name, angle, push)| {
+                let base = set_of(&rig, vec![(name.into(), DVec3::Y * angle, DVec3::ZERO, 0.25)]);
+                let mut example = base.examples()[0].clone();
+                example.positions[5].z += push;
+                example
+            })
+            .collect();
+        ExampleSet::new(rig.clone(), examples).unwrap()
+    };
+    let fit = |set: &ExampleSet, ridge: f64| {
+        let interpolation = RbfParams { ridge, ..RbfParams::default() };
+        fit_eigenskin(set, &EigenSkinParams { interpolation, ..EigenSkinParams::default() })
+    };
+    // Rest within tolerance, and a repetition, are merged and listed.
+    let repeated = make(&[("still", 0.0, 1e-5), ("a", 0.5, 0.0), ("b", 0.9, 0.0), ("a again", 0.5, 1e-5)]);
+    let merged = fit(&repeated, 0.0).unwrap().merged;
+    let listed: Vec<_> = merged.iter().map(|m| (m.name.as_str(), m.same_as.as_deref())).collect();
+    assert_eq!(listed, [("still", None), ("a again", Some("a"))]);
+    // Another shape at rest is an error that names it.
+    let moved = make(&[("still", 0.0, 0.1), ("a", 0.5, 0.0)]);
+    assert!(
+        matches!(fit(&moved, 0.0), Err(FitError::Examples(ExamplesError::MovedAtRest { name, vertex: 5, .. })) if name == "still")
+    );
+    // Two shapes at one pose: an error that names both, or a compromise with a ridge.
+    let conflict = make(&[("a", 0.5, 0.0), ("b", 0.5, 0.1)]);
+    let error = fit(&conflict, 0.0).unwrap_err().to_string();
+    assert!(error.contains("\"a\"") && error.contains("\"b\"") && error.contains("vertex 5"), "{error}");
+    assert!(fit(&conflict, 1e-3).is_ok());
+}
+
+#[test]
+fn nothing_moving_is_an_error() {
+    let rig = tube();
+    let global = DAffine3::from_translation(DVec3::X);
+    let pose = rig.rest_pose().moved_by(global);
+    let positions = rig.mesh().positions().iter().map(|p| *p + Vec3::X).collect();
+    let other = set_of(&rig, vec![("tiny".into(), DVec3::Y * 5e-5, DVec3::ZERO, 0.25)]);
+    let examples = vec![
+        Example { name: "elsewhere".into(), pose, positions, normals: None },
+        other.examples()[0].clone(),
+    ];
+    let set = ExampleSet::new(rig, examples).unwrap();
+    assert_eq!(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap_err(), FitError::NothingMoves);
+}
