@@ -1,4 +1,5 @@
 //! What must hold for every fitted model.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
 
@@ -218,6 +219,25 @@ fn same_pose_rule() {
     let error = fit(&conflict, 0.0).unwrap_err().to_string();
     assert!(error.contains("\"a\"") && error.contains("\"b\"") && error.contains("vertex 5"), "{error}");
     assert!(fit(&conflict, 1e-3).is_ok());
+}
+
+/// Far from all examples coordinates stay near the range they had there, or run free if asked to.
+#[test]
+fn outside_the_examples_coordinates_are_clamped() {
+    let rig = tube();
+    let set = sweeps(&rig);
+    let far = pose(&rig, DVec3::new(2.2, -1.9, 0.3), DVec3::Z * -2.5, 9.0);
+    let largest = |clamp_margin| {
+        let params = EigenSkinParams { clamp_margin, ..EigenSkinParams::default() };
+        let mut evaluator = Evaluator::new(Arc::new(fit_eigenskin(&set, &params).unwrap().model));
+        let examples = set.examples().iter().flat_map(|e| evaluator.drive(&e.pose).to_vec());
+        let at_examples = examples.fold(0f32, |m, a| m.max(a.abs()));
+        (evaluator.drive(&far).iter().fold(0f32, |m, a| m.max(a.abs())), at_examples)
+    };
+    let (clamped, at_examples) = largest(Some(0.25));
+    let (free, _) = largest(None);
+    assert!(clamped <= 1.5 * at_examples + 1e-6, "{clamped} against {at_examples}");
+    assert!(free > clamped, "{free} against {clamped}");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! PCA and radial interpolation against numpy and scipy (fixtures/make_fixtures.py).
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use eigenskin::basis::principal_components;
 use eigenskin::driver::{FeatureGroup, Kernel, RbfParams, Samples, TailChoice, Width, fit_rbf};
-use eigenskin::glam::Vec3;
+use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::pose::Pose;
 use eigenskin::skeleton::Skeleton;
 use serde_json::Value;
@@ -34,7 +35,7 @@ fn principal_components_equal_numpys_svd() {
     for (component, expected_field) in rows(&data["components"]).iter().enumerate() {
         let relative = (found.singular_values[component] - expected[component]).abs() / expected[0];
         assert!(relative < 1e-10, "singular value {component}: {relative:e}");
-        let field: Vec<f64> = found.field(&fields, component).iter().flat_map(|u| u.to_array()).collect();
+        let field: Vec<f64> = found.field(&fields, component).iter().flat_map(DVec3::to_array).collect();
         let worst = field.iter().zip(expected_field).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-10, "component {component}: {worst:e}");
     }

@@ -1,4 +1,5 @@
 //! Base skinning and its inverse, against slow direct evaluations.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
 

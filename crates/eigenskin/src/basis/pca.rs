@@ -64,10 +64,12 @@ impl PrincipalComponents {
         }
         let largest = sum
             .iter()
-            .flat_map(|u| u.to_array())
+            .flat_map(DVec3::to_array)
             .fold(0.0f64, |largest, x| if x.abs() > largest.abs() { x } else { largest });
         let scale = largest.signum() / self.singular_values[component];
-        sum.iter_mut().for_each(|u| *u *= scale);
+        for u in &mut sum {
+            *u *= scale;
+        }
         sum
     }
 }

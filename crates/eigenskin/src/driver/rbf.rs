@@ -221,7 +221,8 @@ impl<'a> System<'a> {
     }
 
     /// The width with the smallest leave-one-out error among those of comfortable condition, on
-    /// a fixed grid from half the smallest to four times the largest distance.
+    /// a fixed grid from half the smallest to the largest distance: wider kernels are polynomials
+    /// in disguise, which run away outside the examples.
     fn best_width(&self) -> Solution {
         const STEPS: usize = 32;
         let count = self.samples.count();
@@ -238,7 +239,7 @@ impl<'a> System<'a> {
         if !nearest.is_finite() {
             return self.solve(vec![1.0; count]);
         }
-        let (low, high) = (0.5 * nearest.max(1e-3 * furthest), 4.0 * furthest);
+        let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
         let mut best: Option<Solution> = None;
         for step in 0..=STEPS {
             let width = low * (high / low).powf(step as f64 / STEPS as f64);

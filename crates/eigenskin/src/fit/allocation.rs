@@ -166,14 +166,12 @@ impl<'a> Search<'a> {
                 .into_iter()
                 .filter(|&other| other != support && counts[other] > 0)
                 .min_by(|&a, &b| cost(a).total_cmp(&cost(b)));
-            match payer {
-                Some(payer) => counts[payer] -= 1,
-                None => {
-                    // Nobody can pay: the component does not fit at all.
-                    counts[support] -= 1;
-                    return self.filled(counts);
-                }
-            }
+            let Some(payer) = payer else {
+                // Nobody can pay: the component does not fit at all.
+                counts[support] -= 1;
+                return self.filled(counts);
+            };
+            counts[payer] -= 1;
         }
     }
 

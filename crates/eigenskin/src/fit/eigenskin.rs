@@ -1,7 +1,7 @@
 //! EigenSkin (Kry, James, Pai 2002 §2): displacements pulled back to rest, local joint supports,
 //! principal components per support, coordinates interpolated over each joint's own rotation.
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::allocation::{Budget, allocate};
@@ -9,7 +9,7 @@ use super::coordinates::{KeptBasis, example_coordinates};
 use crate::basis::{PrincipalComponents, principal_components};
 use crate::displacements::{RestDisplacements, rest_displacements};
 use crate::driver::{
-    FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples, fit_rbf,
+    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples, fit_rbf,
 };
 use crate::examples::{ExampleSet, ExamplesError, MergedExample, SAME_POSE};
 use crate::model::{DisplacementBasis, Layer, Model, ModelError, Stage};
@@ -31,6 +31,9 @@ pub struct EigenSkinParams {
     pub interpolation: RbfParams,
     /// whether normals are corrected along with positions; default yes
     pub normals: bool,
+    /// how far coordinates may leave the range they have over the examples, as a share of that
+    /// range; default 0.5. `None` lets the kernels run free outside the examples
+    pub clamp_margin: Option<f64>,
 }
 
 impl Default for EigenSkinParams {
@@ -41,6 +44,7 @@ impl Default for EigenSkinParams {
             budget: Budget::default(),
             interpolation: RbfParams::default(),
             normals: true,
+            clamp_margin: Some(0.5),
         }
     }
 }
@@ -109,6 +113,9 @@ pub enum FitError {
     /// A threshold that makes no sense.
     #[error("the support threshold must be in 0 ≤ threshold < 1, not {0}")]
     Threshold(f64),
+    /// A clamp that makes no sense.
+    #[error("the clamp margin must be a finite number that is not negative, not {0}")]
+    ClampMargin(f64),
     /// The layers do not fit the rig; a bug.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -118,6 +125,9 @@ pub enum FitError {
 pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<EigenSkinFit, FitError> {
     if !(0.0..1.0).contains(&params.support.threshold) {
         return Err(FitError::Threshold(params.support.threshold));
+    }
+    if let Some(margin) = params.clamp_margin.filter(|margin| !(margin.is_finite() && *margin >= 0.0)) {
+        return Err(FitError::ClampMargin(margin));
     }
     let (set, merged) = examples.for_training(params.interpolation.ridge > 0.0)?;
     let movers = Mover::all(set.rig());
@@ -183,7 +193,7 @@ fn component_counts(
 fn kept_basis(support: &JointSupport, components: &PrincipalComponents, count: usize) -> KeptBasis {
     let fields = (0..count)
         .flat_map(|component| components.field(&support.displacements, component))
-        .map(|u| u.as_vec3())
+        .map(DVec3::as_vec3)
         .collect();
     KeptBasis { points: support.points.clone(), fields }
 }
@@ -258,7 +268,7 @@ fn drive(
     }
     let values: Vec<f64> =
         sums.iter().zip(&repeats).flat_map(|(sum, &count)| sum.iter().map(move |s| s / count)).collect();
-    fit_rbf(&all.select(&kept), &values, &params.interpolation).map_err(|error| {
+    let fit = fit_rbf(&all.select(&kept), &values, &params.interpolation).map_err(|error| {
         let name = |place: usize| match kept[place] {
             0 => "rest".to_string(),
             sample => set.examples()[observed.examples[sample - 1]].name.clone(),
@@ -272,7 +282,30 @@ fn drive(
             },
             RbfError::BadParameter { .. } => FitError::Parameter(error),
         }
-    })
+    })?;
+    let clamp = params
+        .clamp_margin
+        .map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
+    Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
+}
+
+/// The range of every coordinate over rest and examples (`sample × component`), widened by
+/// `margin` of its extent on both sides.
+fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
+    let mut lowest = vec![0f64; component_count];
+    let mut highest = vec![0f64; component_count];
+    for sample in values.chunks_exact(component_count.max(1)) {
+        for (component, &value) in sample.iter().enumerate() {
+            lowest[component] = lowest[component].min(value);
+            highest[component] = highest[component].max(value);
+        }
+    }
+    for (low, high) in lowest.iter_mut().zip(&mut highest) {
+        let room = margin * (*high - *low);
+        *low -= room;
+        *high += room;
+    }
+    Clamp::Range { lowest, highest }
 }
 
 /// The joint's rotation by geodesic angle (§2.4), its translation where it has any.
@@ -309,7 +342,7 @@ fn normal_fields(
         .map(|&p| (0..count).map(|k| (0..count).map(|l| inverse[(k, l)] * observed.of(p)[l]).sum()).collect())
         .collect();
     let vertices = support_vertices(displacements, &support.points);
-    let mut fields = vec![glam::DVec3::ZERO; count * vertices.len()];
+    let mut fields = vec![DVec3::ZERO; count * vertices.len()];
     for (place, (&example, weights)) in support.examples.iter().zip(&weights).enumerate() {
         let normals = displacements.normals_of(example);
         for (entry, &(vertex, point)) in vertices.iter().enumerate() {
@@ -320,7 +353,7 @@ fn normal_fields(
             }
         }
     }
-    fields.into_iter().map(|n| n.as_vec3()).collect()
+    fields.into_iter().map(DVec3::as_vec3).collect()
 }
 
 /// The vertices of a support, rising, each with its place among the support's points.
@@ -393,7 +426,7 @@ fn rest_space_error(
         .enumerate()
         .map(|(example, (acting, coordinates))| {
             let observed = displacements.positions_of(example);
-            let mut left: Vec<glam::DVec3> = observed.iter().map(|u| u.as_dvec3()).collect();
+            let mut left: Vec<DVec3> = observed.iter().map(|u| u.as_dvec3()).collect();
             for (&basis, alphas) in acting.iter().zip(coordinates) {
                 let basis = &bases[basis];
                 for (alpha, field) in alphas.iter().zip(basis.fields.chunks_exact(basis.points.len().max(1)))
