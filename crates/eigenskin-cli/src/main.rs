@@ -1,1 +1,50 @@
-fn main() {}
+//! The `eigenskin` command.
+
+mod commands;
+mod frames;
+mod output;
+mod progress;
+mod rigs;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
+#[derive(Parser)]
+#[command(name = "eigenskin", version, about, after_help = "Start with:  eigenskin demo")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    /// Print nothing but errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Demo(commands::demo::Args),
+    Check(commands::check::Args),
+    Fit(commands::fit::Args),
+    Evaluate(commands::evaluate::Args),
+    Conformance(commands::conformance::Args),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match &cli.command {
+        Command::Demo(args) => commands::demo::run(args, cli.quiet),
+        Command::Check(args) => commands::check::run(args, cli.quiet),
+        Command::Fit(args) => commands::fit::run(args, cli.quiet),
+        Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
+        Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::print_error(&error);
+            ExitCode::FAILURE
+        }
+    }
+}

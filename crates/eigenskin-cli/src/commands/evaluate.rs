@@ -1,0 +1,129 @@
+//! `eigenskin evaluate`: errors of plain skinning and of a model against true shapes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_against};
+use eigenskin_io::ReadOptions;
+use serde_json::{Value, json};
+
+use crate::output::{Output, counted, figure};
+use crate::{frames, progress, rigs, table};
+
+/// Measure a model against true shapes
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  eigenskin evaluate model.glb --truth validation.glb --json -")]
+pub struct Args {
+    /// A model written by fit
+    model: PathBuf,
+    /// True shapes: a GLB example set or a numpy bundle (.npz)
+    #[arg(long, value_name = "EX")]
+    truth: PathBuf,
+    /// Poses to compare, as a Python slice START:STOP:STEP
+    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
+    frames: Option<String>,
+    /// Write the figures as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// Poses shown with the largest errors.
+const WORST: usize = 5;
+
+/// Runs the command.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    let output = Output::new(quiet, args.json.as_deref());
+    let (_, model) = eigenskin_io::read_model(&args.model)?;
+    let (_, truth) = eigenskin_io::read_examples(&args.truth, &ReadOptions::default())?;
+    let truth = frames::select(rigs::examples_for(model.rig(), truth, &args.truth)?, args.frames.as_deref())?;
+    let evaluation =
+        progress::while_doing(quiet, "comparing", || evaluate_against(&Arc::new(model), &truth));
+    print_evaluation(&output, &evaluation);
+    output.json(&evaluation_json(&evaluation))
+}
+
+fn print_evaluation(output: &Output, evaluation: &Evaluation) {
+    output.line(format!(
+        "{}, {}, size {}",
+        counted(evaluation.poses, "pose", "poses"),
+        counted(evaluation.vertices, "vertex", "vertices"),
+        figure(evaluation.size)
+    ));
+    output.line("");
+    let angles = evaluation.normal_angles;
+    let row = |name: &str, errors: &ErrorSummary, angle: f64| {
+        vec![
+            name.to_string(),
+            figure(errors.rmse),
+            figure(errors.p95),
+            figure(errors.max),
+            figure(errors.rmse_of_100),
+            format!("{angle:.2}°"),
+        ]
+    };
+    let rows = [
+        row("plain skinning", &evaluation.skinning, angles.skinning_mean),
+        row("model", &evaluation.model, angles.model_mean),
+    ];
+    for line in table::lines(&["", "rmse", "95 %", "max", "rmse of 100", "normals"], &rows) {
+        output.line(line);
+    }
+    output.line("");
+    match evaluation.relative_error {
+        Some(error) => output.line(format!("The model leaves {:.1} % of skinning's error.", 100.0 * error)),
+        None => output.line("Plain skinning is already exact on these poses."),
+    }
+    let mut worst: Vec<_> = evaluation.per_pose.iter().collect();
+    worst.sort_by(|a, b| b.model_rmse.total_cmp(&a.model_rmse));
+    let rows: Vec<Vec<String>> = worst
+        .iter()
+        .take(WORST)
+        .map(|pose| vec![pose.name.clone(), figure(pose.skinning_rmse), figure(pose.model_rmse), figure(pose.model_max)])
+        .collect();
+    output.line("");
+    for line in table::lines(&["worst poses", "skinning rmse", "model rmse", "model max"], &rows) {
+        output.line(line);
+    }
+}
+
+/// The figures for machines.
+pub fn evaluation_json(evaluation: &Evaluation) -> Value {
+    let summary = |errors: &ErrorSummary| {
+        json!({
+            "rmse": errors.rmse,
+            "max": errors.max,
+            "p95": errors.p95,
+            "rmse_of_100": errors.rmse_of_100,
+            "max_of_100": errors.max_of_100,
+        })
+    };
+    let angles = evaluation.normal_angles;
+    let per_pose: Vec<Value> = evaluation
+        .per_pose
+        .iter()
+        .map(|pose| {
+            json!({
+                "name": pose.name,
+                "skinning_rmse": pose.skinning_rmse,
+                "model_rmse": pose.model_rmse,
+                "model_max": pose.model_max,
+            })
+        })
+        .collect();
+    json!({
+        "poses": evaluation.poses,
+        "vertices": evaluation.vertices,
+        "size": evaluation.size,
+        "skinning": summary(&evaluation.skinning),
+        "model": summary(&evaluation.model),
+        "relative_error": evaluation.relative_error,
+        "normal_angle_deg": {
+            "skinning_mean": angles.skinning_mean,
+            "model_mean": angles.model_mean,
+            "skinning_mean_inverse_transpose": angles.skinning_mean_inverse_transpose,
+            "model_mean_inverse_transpose": angles.model_mean_inverse_transpose,
+        },
+        "per_pose": per_pose,
+    })
+}

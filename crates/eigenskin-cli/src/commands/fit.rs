@@ -1,0 +1,258 @@
+//! `eigenskin fit`: rig + examples → model.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use eigenskin::driver::{Kernel, RbfParams, TailChoice, Width};
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::metrics::{Evaluation, evaluate_against};
+use eigenskin::skinning::BaseSkinning;
+use eigenskin::supports::{Border, SupportParams};
+use eigenskin_io::{ModelWriteOptions, ModelWriteReport, ReadOptions, RigFile};
+use serde_json::{Value, json};
+
+use crate::output::{Output, bytes, counted, figure};
+use crate::{frames, progress, rigs};
+
+/// Learn a model from a rig and example shapes
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras.")]
+pub struct Args {
+    /// The rigged character: .glb, .gltf or .npz
+    rig: PathBuf,
+    /// Example shapes: a GLB example set or a numpy bundle (.npz)
+    #[arg(long, value_name = "EX")]
+    examples: PathBuf,
+    /// The model to write
+    #[arg(long, short, value_name = "MODEL.glb")]
+    output: PathBuf,
+    /// How to learn
+    #[arg(long, value_enum, default_value = "eigenskin")]
+    method: Method,
+    #[command(flatten)]
+    eigenskin: EigenSkinArgs,
+    /// Poses to learn from, as a Python slice START:STOP:STEP
+    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
+    frames: Option<String>,
+    /// Reference joints of a flat rig: a TOML file, [parents] with lines "joint" = "parent"
+    #[arg(long, value_name = "FILE.toml")]
+    parents: Option<PathBuf>,
+    /// The skin to use when the file has several
+    #[arg(long, value_name = "NAME")]
+    skin: Option<String>,
+    /// Write what was done as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// Fitting methods.
+#[derive(Clone, Copy, ValueEnum)]
+enum Method {
+    /// principal components per joint support, interpolated over the joint's rotation
+    Eigenskin,
+}
+
+/// Options of the EigenSkin method.
+#[derive(clap::Args)]
+pub struct EigenSkinArgs {
+    /// Displacement tuples that any vertex may carry [default: 10, unless --per-joint is given]
+    #[arg(long, value_name = "N")]
+    per_vertex: Option<usize>,
+    /// Components of every joint: the paper's equal split
+    #[arg(long, value_name = "K")]
+    per_joint: Option<usize>,
+    /// How a joint's region ends
+    #[arg(long, value_enum, default_value = "smooth")]
+    support_border: BorderArg,
+    /// Where it ends: share of the joint's largest displacement
+    #[arg(long, value_name = "SHARE", default_value_t = 0.04)]
+    support_threshold: f64,
+    /// Radial function between poses
+    #[arg(long, value_parser = parse_kernel, default_value = "gaussian")]
+    kernel: Kernel,
+    /// Width of the kernels in radians, or auto (by leave-one-out)
+    #[arg(long, value_parser = parse_width, default_value = "auto")]
+    width: Width,
+    /// How far examples may give way to smoothness; 0 is exact
+    #[arg(long, default_value_t = 0.0)]
+    ridge: f64,
+    /// How far corrections may leave their range over the examples (share of it), or none
+    #[arg(long, value_parser = parse_clamp, default_value = "0.5")]
+    clamp: ClampArg,
+    /// What the corrections sit on: rigid, linear or dual-quaternion
+    #[arg(long, value_parser = parse_base, default_value = "linear")]
+    base: BaseSkinning,
+    /// Leave normals to plain skinning
+    #[arg(long)]
+    no_normals: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum BorderArg {
+    /// fades out, no step in the skin
+    Smooth,
+    /// all or nothing, as in the paper
+    Hard,
+}
+
+#[derive(Clone, Copy)]
+struct ClampArg(Option<f64>);
+
+impl EigenSkinArgs {
+    fn params(&self) -> EigenSkinParams {
+        let per_vertex = match (self.per_vertex, self.per_joint) {
+            (None, None) => Budget::default().per_vertex,
+            (given, _) => given,
+        };
+        EigenSkinParams {
+            base: self.base,
+            support: SupportParams {
+                threshold: self.support_threshold,
+                border: match self.support_border {
+                    BorderArg::Smooth => Border::Smooth,
+                    BorderArg::Hard => Border::Hard,
+                },
+            },
+            budget: Budget { per_vertex, per_joint: self.per_joint, total: None },
+            interpolation: RbfParams {
+                kernel: self.kernel,
+                width: self.width.clone(),
+                ridge: self.ridge,
+                tail: TailChoice::Automatic,
+            },
+            normals: !self.no_normals,
+            clamp_margin: self.clamp.0,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    let output = Output::new(quiet, args.json.as_deref());
+    rigs::check_not_input(&args.output, &[&args.rig, &args.examples])?;
+    let options = ReadOptions { skin: args.skin.clone(), ..ReadOptions::default() };
+    let mut rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
+    for note in &rig_file.notes {
+        output.warning(format!("{}: {note}", args.rig.display()));
+    }
+    let (examples_file, set) = eigenskin_io::read_examples(&args.examples, &options)?;
+    let rig = rigs::with_references_of(&rig_file.rig, &examples_file.rig)?;
+    rig_file.rig = rigs::settle_references(rig, args.parents.as_ref(), &output)?;
+    let set = frames::select(rigs::examples_for(&rig_file.rig, set, &args.examples)?, args.frames.as_deref())?;
+    output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(&rig_file.rig)));
+    output.item("examples", format!("{}: {}", args.examples.display(), counted(set.len(), "pose", "poses")));
+
+    let (Method::Eigenskin, params) = (args.method, args.eigenskin.params());
+    let (fit, training) = fit_and_measure(&set, &params, quiet)
+        .with_context(|| format!("{}", args.examples.display()))?;
+    let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
+    print_fit(&output, &fit, &training, &written);
+    output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
+    output.json(&fit_json(&fit, &training, &written))
+}
+
+/// Fits, and measures the error on the examples themselves.
+pub fn fit_and_measure(set: &ExampleSet, params: &EigenSkinParams, quiet: bool) -> Result<(EigenSkinFit, Evaluation)> {
+    progress::while_doing(quiet, "fitting", || {
+        let fit = fit_eigenskin(set, params)?;
+        let training = evaluate_against(&Arc::new(fit.model.clone()), set);
+        Ok((fit, training))
+    })
+}
+
+/// Writes the model; the examples' poses tell how large coordinates become.
+pub fn write(
+    path: &std::path::Path,
+    rig_file: &RigFile,
+    set: &ExampleSet,
+    fit: &EigenSkinFit,
+    quiet: bool,
+) -> Result<ModelWriteReport> {
+    let options = ModelWriteOptions { sample_poses: set.examples().iter().map(|e| e.pose.clone()).collect() };
+    progress::while_doing(quiet, "writing", || Ok(eigenskin_io::write_model(path, rig_file, &fit.model, &options)?))
+}
+
+/// What was learnt, in a few lines.
+pub fn print_fit(output: &Output, fit: &EigenSkinFit, training: &Evaluation, written: &ModelWriteReport) {
+    for merged in &fit.merged {
+        let what = merged.same_as.as_deref().map_or("the rest shape".to_string(), |name| format!("{name:?}"));
+        output.item("merged", format!("example {:?} repeats {what}", merged.name));
+    }
+    let joints = fit.joints.iter().filter(|joint| joint.component_count > 0).count();
+    output.item(
+        "model",
+        format!(
+            "{} on {}, at most {} at any vertex; {} morph targets",
+            counted(fit.model.component_count(), "component", "components"),
+            counted(joints, "joint", "joints"),
+            fit.model.most_tuples_per_vertex(),
+            written.targets,
+        ),
+    );
+    let relative = training.relative_error.map_or("no error to correct".to_string(), |e| {
+        format!("{e:.3} of skinning's error on the training poses")
+    });
+    output.item("error", format!("{relative} (rmse {} → {})", figure(training.skinning.rmse), figure(training.model.rmse)));
+    for warning in &written.warnings {
+        output.warning(warning);
+    }
+}
+
+/// What was learnt, for machines.
+pub fn fit_json(fit: &EigenSkinFit, training: &Evaluation, written: &ModelWriteReport) -> Value {
+    let joints: Vec<Value> = fit
+        .joints
+        .iter()
+        .map(|joint| {
+            json!({
+                "name": joint.name,
+                "examples": joint.example_count,
+                "support": joint.support_count,
+                "components": joint.component_count,
+                "singular_values": joint.singular_values,
+                "width": joint.width,
+                "condition": joint.condition,
+                "leave_one_out": joint.leave_one_out,
+            })
+        })
+        .collect();
+    json!({
+        "method": "eigenskin",
+        "examples": fit.example_count,
+        "merged": fit.merged.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(),
+        "components": fit.model.component_count(),
+        "largest_tuple_count": fit.model.most_tuples_per_vertex(),
+        "rest_space_error": fit.rest_space_error,
+        "training": super::evaluate::evaluation_json(training),
+        "targets": written.targets,
+        "bytes": written.bytes,
+        "warnings": written.warnings,
+        "joints": joints,
+    })
+}
+
+fn parse_kernel(name: &str) -> Result<Kernel, String> {
+    let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+    Kernel::named(name).ok_or_else(|| format!("choose one of {}", names.join(", ")))
+}
+
+fn parse_base(name: &str) -> Result<BaseSkinning, String> {
+    BaseSkinning::named(name).ok_or_else(|| "choose rigid, linear or dual-quaternion".to_string())
+}
+
+fn parse_width(text: &str) -> Result<Width, String> {
+    match text {
+        "auto" => Ok(Width::LeaveOneOut),
+        number => number.parse().map(Width::Fixed).map_err(|_| "give a number of radians, or auto".to_string()),
+    }
+}
+
+fn parse_clamp(text: &str) -> Result<ClampArg, String> {
+    match text {
+        "none" => Ok(ClampArg(None)),
+        number => number.parse().map(|m| ClampArg(Some(m))).map_err(|_| "give a share such as 0.5, or none".to_string()),
+    }
+}

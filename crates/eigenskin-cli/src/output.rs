@@ -1,0 +1,105 @@
+//! What commands print: lines for people on standard output, JSON for machines where asked.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+/// Where a command's words go.
+pub struct Output {
+    quiet: bool,
+    /// `--json`: a file, or "-" for standard output (lines for people then go to standard error)
+    json: Option<String>,
+}
+
+impl Output {
+    /// Sets up the two channels.
+    pub fn new(quiet: bool, json: Option<&str>) -> Self {
+        Self { quiet, json: json.map(str::to_string) }
+    }
+
+    /// A line for people.
+    pub fn line(&self, text: impl AsRef<str>) {
+        if self.quiet {
+            return;
+        }
+        // A closed pipe (`eigenskin … | head`) is no reason to fail.
+        let _ = if self.json.as_deref() == Some("-") {
+            writeln!(std::io::stderr(), "{}", text.as_ref())
+        } else {
+            writeln!(std::io::stdout(), "{}", text.as_ref())
+        };
+    }
+
+    /// A line for people that starts with a word in a fixed column.
+    pub fn item(&self, word: &str, text: impl AsRef<str>) {
+        self.line(format!("{word:<11} {}", text.as_ref()));
+    }
+
+    /// Something that deserves attention but does not stop the command; never silenced.
+    pub fn warning(&self, text: impl AsRef<str>) {
+        let _ = writeln!(std::io::stderr(), "warning: {}", text.as_ref());
+    }
+
+    /// The result for machines, where asked.
+    pub fn json(&self, value: &Value) -> Result<()> {
+        match self.json.as_deref() {
+            None => Ok(()),
+            Some("-") => {
+                let text = serde_json::to_string_pretty(value)?;
+                writeln!(std::io::stdout(), "{text}").context("standard output is closed")
+            }
+            Some(file) => write_json(Path::new(file), value),
+        }
+    }
+}
+
+/// Writes JSON to a file, atomically.
+pub fn write_json(path: &Path, value: &Value) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)? + "\n";
+    eigenskin_io::write_file(path, text.as_bytes())
+        .with_context(|| format!("{} could not be written", path.display()))
+}
+
+/// The whole chain of an error as one sentence.
+pub fn print_error(error: &anyhow::Error) {
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+}
+
+/// Bytes in a readable unit.
+pub fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} bytes"),
+        10_000..1_000_000 => format!("{:.0} kB", count as f64 / 1e3),
+        _ => format!("{:.1} MB", count as f64 / 1e6),
+    }
+}
+
+/// "1 pose", "3 poses".
+pub fn counted(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+}
+
+/// Three digits that matter, whatever the unit is.
+pub fn figure(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_string();
+    }
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    if value.abs() < 1e-6 { format!("{value:.2e}") } else { format!("{value:.digits$}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_keep_three_digits() {
+        assert_eq!(figure(0.001_234_5), "0.00123");
+        assert_eq!(figure(12.345), "12.3");
+        assert_eq!(figure(1234.5), "1234");
+        assert_eq!(figure(0.0), "0");
+        assert_eq!(bytes(1_234_567), "1.2 MB");
+    }
+}

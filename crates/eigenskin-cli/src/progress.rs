@@ -1,0 +1,20 @@
+//! A spinner with a sentence, on a terminal, for work of more than a second.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Runs `work` under a spinner that says what is being done; silent where nobody looks.
+pub fn while_doing<T>(quiet: bool, doing: &str, work: impl FnOnce() -> T) -> T {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if !quiet {
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        bar.set_message(doing.to_string());
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
+    let result = work();
+    bar.finish_and_clear();
+    result
+}

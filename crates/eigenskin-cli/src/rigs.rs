@@ -1,0 +1,71 @@
+//! Rigs as commands take them: read, with reference joints settled.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use eigenskin::examples::ExampleSet;
+use eigenskin::reference::{ReferenceSource, guess_references};
+use eigenskin::rig::Rig;
+
+use crate::output::Output;
+
+/// The `--parents` file: joint name → the joint its motion is measured against.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ParentsFile {
+    parents: BTreeMap<String, String>,
+}
+
+/// Reference joints: as the user says, else as the rig says, else guessed for a flat rig and told.
+pub fn settle_references(rig: Arc<Rig>, parents: Option<&PathBuf>, output: &Output) -> Result<Arc<Rig>> {
+    if let Some(path) = parents {
+        return Ok(Arc::new(references_from_file(&rig, path)?));
+    }
+    let Some(guess) = guess_references(&rig) else { return Ok(rig) };
+    let how = match guess.source {
+        ReferenceSource::Names => "names",
+        ReferenceSource::Geometry => "geometry",
+    };
+    output.item("references", format!("the rig is flat; joints refer to each other by {how} (--parents FILE.toml to correct):"));
+    let name = |joint: usize| rig.skeleton().joints()[joint].name.as_str();
+    for (joint, reference) in guess.references.iter().enumerate() {
+        output.item("", format!("{} → {}", name(joint), reference.map_or("(root)", name)));
+    }
+    Ok(Arc::new(rig.with_references(&guess.references)?))
+}
+
+fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
+    let file: ParentsFile = toml::from_str(&text)
+        .with_context(|| format!("{} is not of the form [parents] with lines \"joint\" = \"parent\"", path.display()))?;
+    let find = |name: &str| {
+        rig.skeleton()
+            .joint_named(name)
+            .with_context(|| format!("{} names joint {name:?}, which the rig does not have", path.display()))
+    };
+    let mut references: Vec<Option<usize>> = rig.skeleton().joints().iter().map(|joint| joint.reference).collect();
+    for (joint, parent) in &file.parents {
+        references[find(joint)?] = if parent.is_empty() { None } else { Some(find(parent)?) };
+    }
+    // The root of the rig as read may now hang on another joint, which then refers to nothing.
+    rig.with_references(&references).with_context(|| format!("{}", path.display()))
+}
+
+/// The examples of a file, for `rig`, with the reference joints of the set where the rig has none
+/// of its own.
+pub fn examples_for(rig: &Arc<Rig>, set: ExampleSet, path: &Path) -> Result<ExampleSet> {
+    set.for_rig(rig).with_context(|| format!("{}", path.display()))
+}
+
+/// Refuses to write over a file that is being read.
+pub fn check_not_input(output: &Path, inputs: &[&Path]) -> Result<()> {
+    let same = |input: &&&Path| {
+        matches!((output.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b)
+    };
+    if let Some(input) = inputs.iter().find(same) {
+        bail!("{} is both input and output; choose another output", input.display());
+    }
+    Ok(())
+}
