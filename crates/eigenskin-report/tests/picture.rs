@@ -135,6 +135,38 @@ fn the_nearer_surface_wins_in_any_order() {
     assert!(back > 100, "from the back the pale square must hide the dark one: {back}");
 }
 
+/// Rows are drawn in bands of 16; an edge that lies between two bands must get its line as well.
+/// The heights put the near square's edge at row 80 of the panel, which begins a band, and at row
+/// 160, before which one ends.
+#[test]
+fn a_near_part_is_outlined_against_a_far_one() {
+    let mesh = two_squares();
+    for (up, panel_height, on_line, inside) in [(Vec3::NEG_X, 236, 80, 86), (Vec3::X, 242, 159, 153)] {
+        let mut params = PictureParams { panel_height, ..small() };
+        params.view.up = up;
+        let panel = at_rest(&mesh, "", Surface::Skin);
+        let picture = Picture::decode(&draw_panels(&mesh, &[panel], &params).unwrap());
+        let green = |row: usize| i32::from(picture.at(MARGIN + 100, MARGIN + row)[1]);
+        assert!(green(on_line) < green(inside) - 10, "{} {}", green(on_line), green(inside));
+    }
+}
+
+#[test]
+fn a_long_legend_label_breaks_instead_of_leaving_the_picture() {
+    let mesh = two_squares();
+    let width = |label: &str| {
+        let mut params = small();
+        params.heat.label = label.to_owned();
+        let panel = at_rest(&mesh, "", Surface::Heat { errors: &[1.0; 8] });
+        Picture::decode(&draw_panels(&mesh, &[panel], &params).unwrap()).width
+    };
+    let (none, short) = (width(""), width("error (mm)"));
+    let long = width("distance to the truth in millimetres");
+    assert!(short > none);
+    // The second line takes a line's height of 0.85 × 20 pixel letters more.
+    assert!(long > short + 17 && long < short + 30, "{none} {short} {long}");
+}
+
 #[test]
 fn a_legend_stands_beside_heat_maps_only() {
     let mesh = sphere();

@@ -18,15 +18,20 @@ pub(super) struct Legend {
 pub(super) struct LegendPlace {
     pub left: usize,
     pub top: usize,
+    /// pixels of the bar
     pub height: usize,
+    /// pixels that the label may take, centred on the bar
+    pub room: usize,
     pub ink: [u8; 3],
 }
 
 impl Legend {
-    /// Pixels that bar, ticks and label take across.
-    pub fn width(&self, letters: &Lettering) -> usize {
+    /// Pixels that bar, ticks and label take across. The label breaks where it is longer than
+    /// `room` pixels.
+    pub fn width(&self, letters: &Lettering, room: usize) -> usize {
         let sizes = Sizes::of(letters);
-        let label = if self.label.is_empty() { 0.0 } else { sizes.gap + letters.line_height };
+        let lines = letters.wrap(&self.label, room as f32).len();
+        let label = if lines == 0 { 0.0 } else { sizes.gap + lines as f32 * letters.line_height };
         (sizes.bar as f32 + sizes.tick + sizes.gap + self.widest_tick(letters) + label).ceil() as usize
     }
 
@@ -47,9 +52,12 @@ impl Legend {
             letters.draw(canvas, &tick.label, label_left, baseline, place.ink, Direction::Across);
         }
 
-        let baseline = label_left + self.widest_tick(letters) + sizes.gap + letters.capital_height();
-        let middle = (place.top + place.height / 2) as f32 + 0.5 * letters.width(&self.label);
-        letters.draw(canvas, &self.label, baseline, middle, place.ink, Direction::Upward);
+        let mut baseline = label_left + self.widest_tick(letters) + sizes.gap + letters.capital_height();
+        for line in letters.wrap(&self.label, place.room as f32) {
+            let start = (place.top + place.height / 2) as f32 + 0.5 * letters.width(&line);
+            letters.draw(canvas, &line, baseline, start, place.ink, Direction::Upward);
+            baseline += letters.line_height;
+        }
     }
 
     fn draw_bar(&self, canvas: &mut Canvas, sizes: &Sizes, place: &LegendPlace) {

@@ -257,6 +257,8 @@ struct Layout {
     rows: usize,
     margin: usize,
     gap: usize,
+    /// from the top of the first row to the bottom of the last, without its captions
+    panels_height: usize,
     /// height that the captions of a row take, the space above them included
     caption_height: usize,
     /// `panel × line`; the flag says whether the line is a main one
@@ -281,14 +283,17 @@ impl Layout {
         let rows = panels.len().div_ceil(columns);
         let margin = (1.4 * params.text_size).round() as usize;
         let gap = (1.2 * params.text_size).round() as usize;
-        let legend_width = legend.map_or(0, |legend| 2 * gap + legend.width(&small));
+        // What the legend stands beside: all rows, captions of the last one left out.
+        let panels_height = rows * params.panel_height + (rows - 1) * (caption_height + gap);
+        let legend_width = legend.map_or(0, |legend| 2 * gap + legend.width(&small, panels_height));
         Self {
             width: 2 * margin + columns * params.panel_width + (columns - 1) * gap + legend_width,
-            height: 2 * margin + rows * (params.panel_height + caption_height) + (rows - 1) * gap,
+            height: 2 * margin + panels_height + caption_height,
             columns,
             rows,
             margin,
             gap,
+            panels_height,
             caption_height,
             captions,
             large,
@@ -325,13 +330,12 @@ impl Layout {
 
     fn legend_place(&self, params: &PictureParams) -> LegendPlace {
         let panels_right = self.margin + self.columns * params.panel_width + (self.columns - 1) * self.gap;
-        // Centred on the panels, captions of the last row left out.
-        let panels_height = self.height - 2 * self.margin - self.caption_height;
         let share = if self.rows == 1 { 0.8 } else { 0.6 };
-        let height = ((share * panels_height as f32) as usize).max(2);
+        let height = ((share * self.panels_height as f32) as usize).clamp(1, self.panels_height);
         LegendPlace {
             left: panels_right + 2 * self.gap,
-            top: self.margin + (panels_height - height) / 2,
+            top: self.margin + (self.panels_height - height) / 2,
+            room: self.panels_height,
             height,
             ink: params.background.ink(),
         }
