@@ -78,9 +78,11 @@ impl Legend {
             for rise in 0..half as usize {
                 for column in 0..sizes.bar {
                     let from_axis = (column as f32 + 0.5 - half).abs();
-                    let cover = half - rise as f32 - 0.5 - from_axis + 0.5;
+                    let cover = half - rise as f32 - from_axis;
                     let y = place.top as i64 - 1 - rise as i64;
-                    canvas.lay((place.left + column) as i64, y, colour, cover);
+                    let x = (place.left + column) as i64;
+                    canvas.lay(x, y, colour, cover);
+                    canvas.lay(x, y, place.ink, if cover > 0.0 && cover <= 1.0 { 0.25 } else { 0.0 });
                 }
             }
         }

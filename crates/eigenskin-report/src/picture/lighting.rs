@@ -155,13 +155,18 @@ impl DepthMap {
             texels_per_unit: (MAP_SIZE as f32 - 2.0) / (2.0 * sphere.radius),
             depths: vec![f32::NEG_INFINITY; MAP_SIZE * MAP_SIZE],
         };
-        let places: Vec<Vec3> = positions.iter().map(|&p| map.place(p)).collect();
-        for corners in triangles {
-            let [a, b, c] = corners.map(|v| places[v as usize]);
-            let grid = [a, b, c].map(|p| GridPoint::new(f64::from(p.x), f64::from(p.y)));
-            for_each_sample(grid, MAP_SIZE, &(0..MAP_SIZE), |column, row, weights| {
-                let weights = weights.map(|w| w as f32);
-                let depth = weights[0] * a.z + weights[1] * b.z + weights[2] * c.z;
+        let places: Vec<(Vec3, GridPoint)> = positions
+            .iter()
+            .map(|&position| {
+                let place = map.place(position);
+                (place, GridPoint::new(f64::from(place.x), f64::from(place.y)))
+            })
+            .collect();
+        for &[a, b, c] in triangles {
+            let [(a, grid_a), (b, grid_b), (c, grid_c)] =
+                [places[a as usize], places[b as usize], places[c as usize]];
+            for_each_sample([grid_a, grid_b, grid_c], MAP_SIZE, &(0..MAP_SIZE), |column, row, weights| {
+                let depth = weights[0] as f32 * a.z + weights[1] as f32 * b.z + weights[2] as f32 * c.z;
                 let texel = &mut map.depths[row * MAP_SIZE + column];
                 *texel = texel.max(depth);
             });

@@ -39,46 +39,52 @@ pub(super) fn for_each_sample(
     if flipped {
         corners.swap(1, 2);
     }
-    let twice_area = twice_area.abs() as f64;
-    let span = |values: [i64; 3], limit: Range<usize>| {
-        let least = values[0].min(values[1]).min(values[2]);
-        let most = values[0].max(values[1]).max(values[2]);
-        // Sample k lies at (k + ½) · STEPS.
-        let first = (least - STEPS / 2).div_euclid(STEPS).max(limit.start as i64);
-        let last = (most - STEPS / 2).div_euclid(STEPS).min(limit.end as i64 - 1);
-        first..=last
-    };
-    let columns = span(corners.map(|c| c.x), 0..width);
-    // A sample counts as inside where all three edge functions are above zero; an edge that owns its
-    // border may be zero there, which in whole numbers is one more.
-    let bonus = [0, 1, 2]
-        .map(|opposite| i64::from(owns_its_border(next(&corners, opposite), last(&corners, opposite))));
-    let step = [0, 1, 2].map(|opposite| (next(&corners, opposite).y - last(&corners, opposite).y) * STEPS);
-    for row in span(corners.map(|c| c.y), rows.clone()) {
-        let start = GridPoint { x: columns.start() * STEPS + STEPS / 2, y: row * STEPS + STEPS / 2 };
-        let mut edges =
-            [0, 1, 2].map(|opposite| edge(next(&corners, opposite), last(&corners, opposite), start));
+    let [a, b, c] = corners;
+    let inverse_area = 1.0 / twice_area.abs() as f64;
+    let columns = covered(a.x, b.x, c.x, 0, width);
+    let rows = covered(a.y, b.y, c.y, rows.start, rows.end);
+    // A sample is inside where all three edge functions are above zero; an edge that owns its border
+    // may be zero there, which in whole numbers is one more.
+    let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
+    for row in rows {
+        let first = GridPoint { x: columns.start * STEPS + STEPS / 2, y: row * STEPS + STEPS / 2 };
+        let mut at = sides.each_ref().map(|side| edge(side.from, side.to, first));
         for column in columns.clone() {
-            if (0..3).all(|i| edges[i] + bonus[i] > 0) {
-                let [a, b, c] = edges.map(|e| e as f64 / twice_area);
-                let barycentric = if flipped { [a, c, b] } else { [a, b, c] };
-                visit(column as usize, row as usize, barycentric);
+            if at[0] > sides[0].outside && at[1] > sides[1].outside && at[2] > sides[2].outside {
+                let [a, b, c] = [at[0] as f64, at[1] as f64, at[2] as f64];
+                let [b, c] = if flipped { [c, b] } else { [b, c] };
+                visit(column as usize, row as usize, [a * inverse_area, b * inverse_area, c * inverse_area]);
             }
-            for (edge, step) in edges.iter_mut().zip(step) {
-                *edge += step;
-            }
+            at[0] += sides[0].step;
+            at[1] += sides[1].step;
+            at[2] += sides[2].step;
         }
     }
 }
 
-/// The corner after another.
-fn next(corners: &[GridPoint; 3], corner: usize) -> GridPoint {
-    corners[(corner + 1) % 3]
+/// One side of a triangle, walked with the inside on the left.
+struct Side {
+    from: GridPoint,
+    to: GridPoint,
+    /// change of its edge function from one column to the next
+    step: i64,
+    /// largest value of the edge function that is still outside
+    outside: i64,
 }
 
-/// The corner before another.
-fn last(corners: &[GridPoint; 3], corner: usize) -> GridPoint {
-    corners[(corner + 2) % 3]
+impl Side {
+    fn new(from: GridPoint, to: GridPoint) -> Self {
+        let outside = if owns_its_border(from, to) { -1 } else { 0 };
+        Self { from, to, step: (from.y - to.y) * STEPS, outside }
+    }
+}
+
+/// The samples between the least and the largest of three places on one axis, within limits.
+/// Sample k lies at (k + ½) · STEPS.
+fn covered(a: i64, b: i64, c: i64, start: usize, end: usize) -> Range<i64> {
+    let first = (a.min(b).min(c) - STEPS / 2).div_euclid(STEPS);
+    let last = (a.max(b).max(c) - STEPS / 2).div_euclid(STEPS);
+    first.max(start as i64)..(last + 1).min(end as i64)
 }
 
 /// Twice the signed area of the triangle `from`, `to`, `point`.
