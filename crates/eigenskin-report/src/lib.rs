@@ -1,0 +1,7 @@
+//! Reports: what a model does to a skin, to look at.
+//!
+//! [`picture`] draws posed skins, error heat maps and displacement maps side by side as a PNG, on
+//! the CPU alone. Its letters are DejaVu Sans, which the `dejavu` crate embeds under the licence of
+//! Bitstream Vera: binaries that draw pictures carry that font.
+
+pub mod picture;

@@ -1,0 +1,409 @@
+//! Pictures of posed skins, drawn on the CPU: panels side by side with captions, one camera, one
+//! heat scale.
+//!
+//! The same input gives the same bytes, whatever the number of threads.
+
+mod camera;
+mod canvas;
+mod colour;
+mod legend;
+mod lighting;
+mod panel;
+mod raster;
+mod text;
+
+use eigenskin::glam::Vec3;
+use eigenskin::mesh::Mesh;
+
+use camera::Camera;
+use canvas::Canvas;
+use legend::{Legend, LegendPlace};
+use panel::{Stage, draw_panel};
+use text::{Direction, Lettering};
+
+/// Widest and highest panel, in pixels.
+const LARGEST_PANEL: usize = 8192;
+
+/// One shape of the mesh, to be shown beside others.
+#[derive(Debug, Clone)]
+pub struct Panel<'a> {
+    /// Words below the panel. Lines after the first line break are set smaller.
+    pub caption: String,
+    /// `vertex`
+    pub positions: &'a [Vec3],
+    /// `vertex`, unit length
+    pub normals: &'a [Vec3],
+    /// What the surface shows.
+    pub surface: Surface<'a>,
+}
+
+/// What a surface shows.
+#[derive(Debug, Clone, Copy)]
+pub enum Surface<'a> {
+    /// Plain clay.
+    Skin,
+    /// How far each vertex is off; a legend is drawn beside the panels.
+    Heat {
+        /// `vertex`, in the unit of [`HeatScale::label`]
+        errors: &'a [f32],
+    },
+    /// Displacement vectors: x, y and z as red, green and blue around grey (EigenSkin, Figure 5).
+    Displacement {
+        /// `vertex`
+        vectors: &'a [Vec3],
+        /// length of a component that is fully bright
+        scale: f32,
+    },
+}
+
+/// From where to look. The picture is framed by itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// From the shape toward the eye; any length. Default: +z.
+    pub from_direction: Vec3,
+    /// What is up in the picture. Default: +y.
+    pub up: Vec3,
+    /// Half the size of the shape over the distance of the eye: 0 is orthographic, 0.2 (the
+    /// default) a mild telephoto lens.
+    pub perspective: f32,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self { from_direction: Vec3::Z, up: Vec3::Y, perspective: 0.2 }
+    }
+}
+
+/// Colours around the shapes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Background {
+    /// Dark letters on white, as on paper.
+    #[default]
+    Light,
+    /// Light letters on near black.
+    Dark,
+}
+
+impl Background {
+    fn paper(self) -> [u8; 3] {
+        match self {
+            Self::Light => [255, 255, 255],
+            Self::Dark => [22, 24, 29],
+        }
+    }
+
+    fn ink(self) -> [u8; 3] {
+        match self {
+            Self::Light => [38, 40, 44],
+            Self::Dark => [228, 229, 232],
+        }
+    }
+
+    fn pale_ink(self) -> [u8; 3] {
+        match self {
+            Self::Light => [104, 108, 116],
+            Self::Dark => [158, 162, 170],
+        }
+    }
+}
+
+/// The scale of all heat maps in a picture.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HeatScale {
+    /// Error that gets the last colour; larger ones are drawn like it, and the legend says so.
+    /// Default: the largest error shown, rounded up.
+    pub maximum: Option<f32>,
+    /// What is measured and in which unit, such as "error (mm)"; drawn along the legend.
+    pub label: String,
+}
+
+/// How to draw a picture.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PictureParams {
+    /// Width of a panel in pixels. Default: 480.
+    pub panel_width: usize,
+    /// Height of a panel in pixels, without its caption. Default: 480.
+    pub panel_height: usize,
+    /// Panels in a row. Default: 4.
+    pub columns: usize,
+    /// Size of the captions' letters (their em) in pixels. Default: 20.
+    pub text_size: f32,
+    /// From where to look.
+    pub view: View,
+    /// Light or dark. Default: light.
+    pub background: Background,
+    /// The scale of the heat maps.
+    pub heat: HeatScale,
+}
+
+impl Default for PictureParams {
+    fn default() -> Self {
+        Self {
+            panel_width: 480,
+            panel_height: 480,
+            columns: 4,
+            text_size: 20.0,
+            view: View::default(),
+            background: Background::default(),
+            heat: HeatScale::default(),
+        }
+    }
+}
+
+/// Why a picture could not be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// There is nothing to draw.
+    #[error("a picture needs at least one panel")]
+    NoPanels,
+    /// A size of zero, or one that no memory would hold.
+    #[error(
+        "a panel of {width} × {height} pixels cannot be drawn; use sizes from 1 to {LARGEST_PANEL} pixels"
+    )]
+    PanelSize {
+        /// pixels asked for
+        width: usize,
+        /// pixels asked for
+        height: usize,
+    },
+    /// Letters must have a size.
+    #[error("letters of {size} pixels cannot be drawn; use a size from 4 to 400 pixels")]
+    TextSize {
+        /// pixels asked for
+        size: f32,
+    },
+    /// The heat scale needs a top above zero.
+    #[error("the heat scale cannot end at {maximum}; give a number above zero or leave it out")]
+    HeatMaximum {
+        /// the value asked for
+        maximum: f32,
+    },
+    /// An array that does not belong to the mesh.
+    #[error("panel {panel} ({caption}) has {given} {what}s for a mesh of {vertices} vertices")]
+    Length {
+        /// index of the panel
+        panel: usize,
+        /// its caption
+        caption: String,
+        /// what the array holds
+        what: &'static str,
+        /// values in it
+        given: usize,
+        /// values it should have
+        vertices: usize,
+    },
+    /// NaN or infinity.
+    #[error("panel {panel} ({caption}): the {what} of vertex {vertex} is not a finite number")]
+    NotFinite {
+        /// index of the panel
+        panel: usize,
+        /// its caption
+        caption: String,
+        /// what the array holds
+        what: &'static str,
+        /// index into it
+        vertex: usize,
+    },
+    /// The PNG could not be written.
+    #[error("the picture could not be written as a PNG: {0}")]
+    Encoding(#[from] png::EncodingError),
+}
+
+/// Draws `panels`, which all show `mesh` in some shape, side by side, with one camera framed on all
+/// of them. Returns a PNG file (8-bit sRGB).
+pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<Vec<u8>, PictureError> {
+    check_params(params)?;
+    if panels.is_empty() {
+        return Err(PictureError::NoPanels);
+    }
+    for (index, panel) in panels.iter().enumerate() {
+        check_panel(mesh, index, panel)?;
+    }
+
+    let legend = legend_of(panels, &params.heat);
+    let layout = Layout::new(panels, legend.as_ref(), params);
+    let mut canvas = Canvas::new(layout.width, layout.height, params.background.paper());
+
+    let shapes: Vec<&[Vec3]> = panels.iter().map(|panel| panel.positions).collect();
+    // A little air, so that smoothed edges are not cut.
+    let margin = 0.02 * params.panel_width.min(params.panel_height) as f64;
+    let (width, height) = (params.panel_width as f64, params.panel_height as f64);
+    let camera = Camera::framing(&shapes, &params.view, width, height, margin);
+    let stage = Stage {
+        triangles: mesh.triangles(),
+        camera: &camera,
+        width: params.panel_width,
+        height: params.panel_height,
+        background: params.background.paper(),
+        heat_maximum: legend.as_ref().map_or(1.0, |legend| legend.maximum),
+    };
+    for (index, panel) in panels.iter().enumerate() {
+        let (left, top) = layout.corner(index, params);
+        canvas.put(left, top, params.panel_width, &draw_panel(panel, &stage));
+        layout.draw_caption(&mut canvas, index, params);
+    }
+    if let Some(legend) = legend {
+        let place = layout.legend_place(params);
+        legend.draw(&mut canvas, &layout.small, &place);
+    }
+    canvas.into_png()
+}
+
+/// Where everything stands, in pixels.
+struct Layout {
+    width: usize,
+    height: usize,
+    columns: usize,
+    rows: usize,
+    margin: usize,
+    gap: usize,
+    /// from the top of the first row to the bottom of the last, without its captions
+    panels_height: usize,
+    /// height that the captions of a row take, the space above them included
+    caption_height: usize,
+    /// `panel × line`; the flag says whether the line is a main one
+    captions: Vec<Vec<(String, bool)>>,
+    large: Lettering,
+    small: Lettering,
+}
+
+impl Layout {
+    fn new(panels: &[Panel], legend: Option<&Legend>, params: &PictureParams) -> Self {
+        let large = Lettering::new(params.text_size);
+        let small = Lettering::new(0.85 * params.text_size);
+        let captions: Vec<Vec<(String, bool)>> = panels
+            .iter()
+            .map(|panel| caption_lines(&panel.caption, &large, &small, params.panel_width as f32))
+            .collect();
+        let lines = captions.iter().map(Vec::len).max().unwrap_or(0);
+        let line_height = large.line_height as usize;
+        let caption_height = if lines == 0 { 0 } else { lines * line_height + line_height / 2 };
+
+        let columns = params.columns.clamp(1, panels.len());
+        let rows = panels.len().div_ceil(columns);
+        let margin = (1.4 * params.text_size).round() as usize;
+        let gap = (1.2 * params.text_size).round() as usize;
+        // What the legend stands beside: all rows, captions of the last one left out.
+        let panels_height = rows * params.panel_height + (rows - 1) * (caption_height + gap);
+        let legend_width = legend.map_or(0, |legend| 2 * gap + legend.width(&small, panels_height));
+        Self {
+            width: 2 * margin + columns * params.panel_width + (columns - 1) * gap + legend_width,
+            height: 2 * margin + panels_height + caption_height,
+            columns,
+            rows,
+            margin,
+            gap,
+            panels_height,
+            caption_height,
+            captions,
+            large,
+            small,
+        }
+    }
+
+    /// Left and top of a panel. A last row that is not full is centred.
+    fn corner(&self, index: usize, params: &PictureParams) -> (usize, usize) {
+        let (row, column) = (index / self.columns, index % self.columns);
+        let in_row = self.columns.min(self.captions.len() - row * self.columns);
+        let pitch = params.panel_width + self.gap;
+        let indent = (self.columns - in_row) * pitch / 2;
+        let top = self.margin + row * (params.panel_height + self.caption_height + self.gap);
+        (self.margin + indent + column * pitch, top)
+    }
+
+    fn draw_caption(&self, canvas: &mut Canvas, index: usize, params: &PictureParams) {
+        let (left, top) = self.corner(index, params);
+        let middle = left as f32 + 0.5 * params.panel_width as f32;
+        let line_height = self.large.line_height;
+        let mut baseline = (top + params.panel_height) as f32 + 1.25 * line_height;
+        for (line, main) in &self.captions[index] {
+            let (letters, ink) = if *main {
+                (&self.large, params.background.ink())
+            } else {
+                (&self.small, params.background.pale_ink())
+            };
+            let start = middle - 0.5 * letters.width(line);
+            letters.draw(canvas, line, start, baseline, ink, Direction::Across);
+            baseline += line_height;
+        }
+    }
+
+    fn legend_place(&self, params: &PictureParams) -> LegendPlace {
+        let panels_right = self.margin + self.columns * params.panel_width + (self.columns - 1) * self.gap;
+        let share = if self.rows == 1 { 0.8 } else { 0.6 };
+        let height = ((share * self.panels_height as f32) as usize).clamp(1, self.panels_height);
+        LegendPlace {
+            left: panels_right + 2 * self.gap,
+            top: self.margin + (self.panels_height - height) / 2,
+            room: self.panels_height,
+            height,
+            ink: params.background.ink(),
+        }
+    }
+}
+
+/// The lines of a caption, broken to fit; the flag marks those of its first paragraph.
+fn caption_lines(caption: &str, large: &Lettering, small: &Lettering, room: f32) -> Vec<(String, bool)> {
+    let paragraphs = caption.lines().enumerate();
+    paragraphs
+        .flat_map(|(index, paragraph)| {
+            let letters = if index == 0 { large } else { small };
+            letters.wrap(paragraph, room).into_iter().map(move |line| (line, index == 0))
+        })
+        .collect()
+}
+
+/// The legend that the heat panels share, if there are any.
+fn legend_of(panels: &[Panel], scale: &HeatScale) -> Option<Legend> {
+    let errors: Vec<&[f32]> = panels
+        .iter()
+        .filter_map(|panel| match panel.surface {
+            Surface::Heat { errors } => Some(errors),
+            _ => None,
+        })
+        .collect();
+    if errors.is_empty() {
+        return None;
+    }
+    let largest = errors.iter().flat_map(|errors| errors.iter()).copied().fold(0.0, f32::max);
+    let maximum = scale.maximum.unwrap_or_else(|| legend::round_maximum(largest));
+    Some(Legend { maximum, exceeded: largest > maximum, label: scale.label.clone() })
+}
+
+fn check_params(params: &PictureParams) -> Result<(), PictureError> {
+    let (width, height) = (params.panel_width, params.panel_height);
+    if !(1..=LARGEST_PANEL).contains(&width) || !(1..=LARGEST_PANEL).contains(&height) {
+        return Err(PictureError::PanelSize { width, height });
+    }
+    if !(4.0..=400.0).contains(&params.text_size) {
+        return Err(PictureError::TextSize { size: params.text_size });
+    }
+    match params.heat.maximum {
+        Some(maximum) if !(maximum.is_finite() && maximum > 0.0) => {
+            Err(PictureError::HeatMaximum { maximum })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_panel(mesh: &Mesh, index: usize, panel: &Panel) -> Result<(), PictureError> {
+    let vertices = mesh.vertex_count();
+    let check = |what: &'static str, given: usize, culprit: Option<usize>| {
+        let caption = panel.caption.clone();
+        if given != vertices {
+            return Err(PictureError::Length { panel: index, caption, what, given, vertices });
+        }
+        match culprit {
+            Some(vertex) => Err(PictureError::NotFinite { panel: index, caption, what, vertex }),
+            None => Ok(()),
+        }
+    };
+    let odd = |vectors: &[Vec3]| vectors.iter().position(|v| !v.is_finite());
+    check("position", panel.positions.len(), odd(panel.positions))?;
+    check("normal", panel.normals.len(), odd(panel.normals))?;
+    match panel.surface {
+        Surface::Skin => Ok(()),
+        Surface::Heat { errors } => check("error", errors.len(), errors.iter().position(|e| !e.is_finite())),
+        Surface::Displacement { vectors, .. } => check("displacement", vectors.len(), odd(vectors)),
+    }
+}
