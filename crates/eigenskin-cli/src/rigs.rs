@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::examples::ExampleSet;
-use eigenskin::reference::{ReferenceSource, guess_references};
+use eigenskin::reference::{ReferenceSource, guess_references, is_flat};
 use eigenskin::rig::Rig;
 
-use crate::output::Output;
+use crate::output::{Output, counted};
 
 /// The `--parents` file: joint name → the joint its motion is measured against.
 #[derive(serde::Deserialize)]
@@ -57,6 +57,38 @@ fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
 /// of its own.
 pub fn examples_for(rig: &Arc<Rig>, set: ExampleSet, path: &Path) -> Result<ExampleSet> {
     set.for_rig(rig).with_context(|| format!("{}", path.display()))
+}
+
+/// The rig with the reference joints that the example set carries, where it carries any: a set
+/// made from a flat rig remembers what its joints refer to.
+pub fn with_references_of(rig: &Arc<Rig>, examples_rig: &Rig) -> Result<Arc<Rig>> {
+    if !is_flat(rig.skeleton()) || guess_references(rig).is_none() || guess_references(examples_rig).is_some() {
+        return Ok(rig.clone());
+    }
+    let joints = examples_rig.skeleton().joints();
+    let reference_of = |name: &str| {
+        let joint = examples_rig.skeleton().joint_named(name)?;
+        rig.skeleton().joint_named(&joints[joints[joint].reference?].name)
+    };
+    let references: Vec<Option<usize>> =
+        rig.skeleton().joints().iter().map(|joint| reference_of(&joint.name)).collect();
+    Ok(Arc::new(rig.with_references(&references)?))
+}
+
+/// A rig in one line.
+pub fn summary(rig: &Rig) -> String {
+    let mut parts = vec![
+        counted(rig.vertex_count(), "vertex", "vertices"),
+        counted(rig.mesh().triangles().len(), "triangle", "triangles"),
+        counted(rig.skeleton().joint_count(), "joint", "joints"),
+    ];
+    if rig.skeleton().joint_count() > 0 {
+        parts.push(format!("up to {} per vertex", counted(rig.weights().most_influences(), "influence", "influences")));
+    }
+    if !rig.controls().is_empty() {
+        parts.push(counted(rig.controls().len(), "control", "controls"));
+    }
+    parts.join(", ")
 }
 
 /// Refuses to write over a file that is being read.

@@ -1,0 +1,22 @@
+//! `eigenskin conformance`: the vectors that every runtime is tested against.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::output::{Output, counted};
+
+/// Write models with poses and expected results, to test another runtime against
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  eigenskin conformance vectors/\n\nThe README.md written along explains the files.")]
+pub struct Args {
+    /// The folder to write into
+    folder: PathBuf,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    let written = eigenskin_io::conformance::write_folder(&args.folder)?;
+    Output::new(quiet, None).item("wrote", format!("{} in {}", counted(written, "model", "models"), args.folder.display()));
+    Ok(())
+}

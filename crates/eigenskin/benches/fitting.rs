@@ -1,0 +1,60 @@
+//! How long fitting takes: the built-in hand with the paper's two triangle counts and its number of
+//! poses. Times are of this machine and moment; the ratio to copying the same examples in memory
+//! once is what can be compared.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and may fail")]
+
+use std::time::{Duration, Instant};
+
+use eigenskin::characters::truth::true_shape;
+use eigenskin::characters::{Character, hand};
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
+use eigenskin::glam::Vec3;
+
+fn main() {
+    println!("triangles  vertices  poses     fit  copy of the examples  fit / copy");
+    for triangles in [13_976, 55_904] {
+        let set = examples(&hand(triangles).unwrap());
+        let copy = best_of(5, || {
+            let shapes: Vec<Vec<Vec3>> = set.examples().iter().map(|e| e.positions.clone()).collect();
+            std::hint::black_box(shapes);
+        });
+        let fit = best_of(3, || {
+            std::hint::black_box(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap());
+        });
+        println!(
+            "{triangles:>9}  {:>8}  {:>5}  {:>5.2} s  {:>18.4} s  {:>10.0}",
+            set.rig().vertex_count(),
+            set.len(),
+            fit.as_secs_f64(),
+            copy.as_secs_f64(),
+            fit.as_secs_f64() / copy.as_secs_f64(),
+        );
+    }
+}
+
+fn examples(character: &Character) -> ExampleSet {
+    let examples = character
+        .single_joint_poses(6)
+        .into_iter()
+        .take(120)
+        .map(|named| Example {
+            positions: true_shape(character, &named.pose),
+            name: named.name,
+            pose: named.pose,
+            normals: None,
+        })
+        .collect();
+    ExampleSet::new(character.rig.clone(), examples).unwrap()
+}
+
+fn best_of(times: usize, mut work: impl FnMut()) -> Duration {
+    (0..times)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .min()
+        .unwrap_or_default()
+}
