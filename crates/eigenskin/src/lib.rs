@@ -24,6 +24,10 @@ pub mod model;
 
 pub mod evaluate;
 
+pub mod bone_distance;
+
+pub mod characters;
+
 mod numeric;
 
 pub use glam;
