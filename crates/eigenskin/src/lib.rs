@@ -9,11 +9,13 @@
 pub mod bounding_sphere;
 pub mod mesh;
 pub mod pose;
-pub mod reference;
-pub mod rig;
 pub mod skeleton;
 pub mod vertex_groups;
 pub mod weights;
+
+pub mod bone_distance;
+pub mod reference;
+pub mod rig;
 
 pub mod skinning;
 
@@ -34,6 +36,8 @@ pub mod model;
 pub mod evaluate;
 
 pub mod metrics;
+
+pub mod characters;
 
 mod numeric;
 

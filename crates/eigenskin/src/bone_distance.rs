@@ -1,0 +1,259 @@
+//! Skin weights from the distance to the bones, for rigs that have none (EigenSkin §2.1).
+//!
+//! A joint's bone is made of the segments to its children; a joint without children continues the
+//! bone that leads to it. With d_b the distance of a vertex to bone b and k a kernel that falls
+//! smoothly from one at zero to zero at one:
+//!
+//! ```text
+//! owner_n  = Π_m k((d_n − d_m)₊ / separation)             how much bone n owns the vertex
+//! share_nb = k((d_b − d_n)₊ / blend), b = n or its neighbour in the joint tree
+//! weight_b = Σ_n owner_n · share_nb / Σ_b share_nb        then scaled to sum one
+//! ```
+//!
+//! Only the owner and its neighbours in the joint tree pull at a vertex, so one finger does not
+//! drag the next. All widths are shares of the vertex's distance to its nearest bone: the local
+//! thickness of the limb.
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use crate::mesh::Mesh;
+use crate::skeleton::Skeleton;
+use crate::weights::{Influence, SkinWeights, WeightsError};
+
+/// How far the bones reach.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoneDistanceParams {
+    /// joints that may pull at one vertex; default 4
+    pub max_influences: usize,
+    /// width of the transition between a bone and its neighbour in the joint tree, as a share of
+    /// the limb's thickness; default 0.7
+    pub blend: f64,
+    /// width of the transition between bones that are no neighbours (two fingers, two legs), as a
+    /// share of the limb's thickness; default 0.3
+    pub separation: f64,
+    /// length by which a joint without children continues its parent's bone, as a share of that
+    /// bone; 0 makes it a point (right where the skeleton has tip joints); default 0.75
+    pub leaf_continuation: f64,
+    /// rounds of averaging over the mesh's edges; default 0
+    pub smoothing_rounds: usize,
+}
+
+impl Default for BoneDistanceParams {
+    fn default() -> Self {
+        Self { max_influences: 4, blend: 0.7, separation: 0.3, leaf_continuation: 0.75, smoothing_rounds: 0 }
+    }
+}
+
+/// Why weights cannot be made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum BoneDistanceError {
+    /// Nothing to be near to.
+    #[error("the skeleton has no joints, so there are no bones to take weights from")]
+    NoJoints,
+    /// A parameter out of its range.
+    #[error("{name} is {value}, but must be {range}")]
+    BadParameter {
+        /// the parameter at fault
+        name: &'static str,
+        /// its value
+        value: f64,
+        /// what it may be
+        range: &'static str,
+    },
+    /// The weights were refused.
+    #[error("the weights from bone distance are not valid: {0}")]
+    Weights(#[from] WeightsError),
+}
+
+/// Weights that follow the nearest bone and blend smoothly into its neighbours.
+pub fn weights_from_bone_distance(
+    mesh: &Mesh,
+    skeleton: &Skeleton,
+    params: &BoneDistanceParams,
+) -> Result<SkinWeights, BoneDistanceError> {
+    check(skeleton, params)?;
+    let bones = bones_of(skeleton, params.leaf_continuation);
+    let neighbours = tree_neighbours(skeleton);
+    // A vertex on a bone has no thickness; a hair's breadth keeps the kernels finite.
+    let thinnest = 1e-4 * mesh.size();
+    let mut weights: Vec<Vec<(u32, f64)>> = mesh
+        .positions()
+        .par_iter()
+        .map(|p| weights_at(p.as_dvec3(), &bones, &neighbours, params, thinnest))
+        .collect();
+    if params.smoothing_rounds > 0 {
+        let adjacent = adjacent_vertices(mesh);
+        for _ in 0..params.smoothing_rounds {
+            weights = smoothed(&weights, &adjacent);
+        }
+    }
+    let influences = weights.into_iter().map(|list| strongest(list, params.max_influences));
+    Ok(SkinWeights::new(skeleton.joint_count(), influences)?.0)
+}
+
+fn check(skeleton: &Skeleton, params: &BoneDistanceParams) -> Result<(), BoneDistanceError> {
+    if skeleton.joint_count() == 0 {
+        return Err(BoneDistanceError::NoJoints);
+    }
+    let positive = |value: f64| value.is_finite() && value > 0.0;
+    let bad = |name, value, range| Err(BoneDistanceError::BadParameter { name, value, range });
+    if params.max_influences == 0 {
+        return bad("max_influences", 0.0, "at least 1");
+    }
+    if !positive(params.blend) {
+        return bad("blend", params.blend, "finite and above 0");
+    }
+    if !positive(params.separation) {
+        return bad("separation", params.separation, "finite and above 0");
+    }
+    if !(params.leaf_continuation.is_finite() && params.leaf_continuation >= 0.0) {
+        return bad("leaf_continuation", params.leaf_continuation, "finite and not negative");
+    }
+    Ok(())
+}
+
+/// `joint` → the segments of its bone; at least one, which may be a point.
+fn bones_of(skeleton: &Skeleton, leaf_continuation: f64) -> Vec<Vec<(DVec3, DVec3)>> {
+    (0..skeleton.joint_count())
+        .map(|joint| {
+            let at = skeleton.rest_position(joint);
+            let segments: Vec<_> =
+                skeleton.children(joint).map(|child| (at, skeleton.rest_position(child))).collect();
+            if !segments.is_empty() {
+                return segments;
+            }
+            let from = skeleton.joints()[joint].parent.map_or(at, |parent| skeleton.rest_position(parent));
+            vec![(at, at + leaf_continuation * (at - from))]
+        })
+        .collect()
+}
+
+/// `joint` → itself, its parent and its children.
+fn tree_neighbours(skeleton: &Skeleton) -> Vec<Vec<usize>> {
+    (0..skeleton.joint_count())
+        .map(|joint| {
+            let mut list = vec![joint];
+            list.extend(skeleton.joints()[joint].parent);
+            list.extend(skeleton.children(joint));
+            list
+        })
+        .collect()
+}
+
+/// Weights of one vertex by joint, summing to one.
+fn weights_at(
+    vertex: DVec3,
+    bones: &[Vec<(DVec3, DVec3)>],
+    neighbours: &[Vec<usize>],
+    params: &BoneDistanceParams,
+    thinnest: f64,
+) -> Vec<(u32, f64)> {
+    let distances: Vec<f64> = bones
+        .iter()
+        .map(|bone| {
+            bone.iter().map(|&(a, b)| distance_to_segment(vertex, a, b)).fold(f64::INFINITY, f64::min)
+        })
+        .collect();
+    let nearest = distances.iter().copied().fold(f64::INFINITY, f64::min);
+    let thickness = nearest.max(thinnest);
+    let (blend, separation) = (params.blend * thickness, params.separation * thickness);
+    let mut weights = vec![0.0; bones.len()];
+    for owner in 0..bones.len() {
+        if distances[owner] - nearest >= separation {
+            continue;
+        }
+        let owned: f64 =
+            distances.iter().map(|&other| falling_kernel((distances[owner] - other) / separation)).product();
+        let shares: Vec<f64> = neighbours[owner]
+            .iter()
+            .map(|&bone| falling_kernel((distances[bone] - distances[owner]) / blend))
+            .collect();
+        // The owner's own share is one, so the sum is never zero.
+        let sum: f64 = shares.iter().sum();
+        for (&bone, share) in neighbours[owner].iter().zip(&shares) {
+            weights[bone] += owned * share / sum;
+        }
+    }
+    let sum: f64 = weights.iter().sum();
+    weights
+        .iter()
+        .enumerate()
+        .filter(|&(_, &weight)| weight > 0.0)
+        .map(|(joint, &weight)| (joint as u32, weight / sum))
+        .collect()
+}
+
+/// One up to zero, then falling to zero at one, with no slope at either end.
+fn falling_kernel(x: f64) -> f64 {
+    let rest = 1.0 - x.clamp(0.0, 1.0).powi(2);
+    rest * rest
+}
+
+fn distance_to_segment(point: DVec3, from: DVec3, to: DVec3) -> f64 {
+    let along = to - from;
+    let share = (point - from).dot(along) / along.length_squared().max(f64::MIN_POSITIVE);
+    point.distance(from + share.clamp(0.0, 1.0) * along)
+}
+
+/// `vertex` → the vertices an edge away; vertices at one position (a texture seam) share theirs.
+fn adjacent_vertices(mesh: &Mesh) -> Vec<Vec<u32>> {
+    let mut adjacent = vec![Vec::new(); mesh.vertex_count()];
+    for &[a, b, c] in mesh.triangles() {
+        for (from, to) in [(a, b), (b, c), (c, a)] {
+            adjacent[from as usize].push(to);
+            adjacent[to as usize].push(from);
+        }
+    }
+    let positions = mesh.positions();
+    let at = |vertex: u32| crate::mesh::position_bits(positions[vertex as usize]);
+    let mut order: Vec<u32> = (0..mesh.vertex_count() as u32).collect();
+    order.sort_by_key(|&vertex| at(vertex));
+    for group in order.chunk_by(|&a, &b| at(a) == at(b)) {
+        let mut joined: Vec<u32> = group.iter().flat_map(|&v| adjacent[v as usize].clone()).collect();
+        joined.sort_unstable_by_key(|&vertex| at(vertex));
+        joined.dedup_by_key(|vertex| at(*vertex));
+        for &vertex in group {
+            adjacent[vertex as usize].clone_from(&joined);
+        }
+    }
+    adjacent
+}
+
+/// Each vertex half itself, half the mean of its neighbours.
+fn smoothed(weights: &[Vec<(u32, f64)>], adjacent: &[Vec<u32>]) -> Vec<Vec<(u32, f64)>> {
+    let one = |vertex: usize| {
+        let around = &adjacent[vertex];
+        if around.is_empty() {
+            return weights[vertex].clone();
+        }
+        let mut list: Vec<(u32, f64)> = weights[vertex].iter().map(|&(j, w)| (j, 0.5 * w)).collect();
+        let share = 0.5 / around.len() as f64;
+        for &other in around {
+            list.extend(weights[other as usize].iter().map(|&(j, w)| (j, share * w)));
+        }
+        // Stable order, so that sums do not depend on anything but the mesh.
+        list.sort_by_key(|&(joint, _)| joint);
+        list.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 += next.1;
+            }
+            same
+        });
+        list
+    };
+    (0..weights.len()).into_par_iter().map(one).collect()
+}
+
+/// The `most` heaviest, less the next one's weight: a joint enters and leaves the set at zero.
+fn strongest(mut list: Vec<(u32, f64)>, most: usize) -> Vec<Influence> {
+    list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let cut = list.get(most).map_or(0.0, |&(_, weight)| weight);
+    list.truncate(most);
+    // All equal leaves nothing after the cut: then they share.
+    let left = list.iter().map(|&(_, weight)| weight - cut).sum::<f64>();
+    let cut = if left > 1e-9 { cut } else { 0.0 };
+    let sum: f64 = list.iter().map(|&(_, weight)| weight - cut).sum();
+    list.iter().map(|&(joint, weight)| Influence { joint, weight: ((weight - cut) / sum) as f32 }).collect()
+}

@@ -1,0 +1,19 @@
+//! Measures that several tests of this folder share.
+
+use glam::Vec3;
+
+use super::meshing::{Surface, is_closed_sphere};
+use crate::mesh::Mesh;
+
+/// Volume within the triangles at these positions, by the divergence theorem.
+pub(super) fn volume(mesh: &Mesh, positions: &[Vec3]) -> f64 {
+    let corners = mesh.triangles().iter().map(|t| t.map(|v| positions[v as usize].as_dvec3()));
+    corners.map(|[a, b, c]| a.dot(b.cross(c)) / 6.0).sum()
+}
+
+/// Closed, without handles, and facing outward.
+pub(super) fn is_closed_and_outward(mesh: &Mesh) -> bool {
+    let positions = mesh.positions().iter().map(|p| p.as_dvec3()).collect();
+    let surface = Surface { positions, triangles: mesh.triangles().to_vec() };
+    is_closed_sphere(&surface) && volume(mesh, mesh.positions()) > 0.0
+}
