@@ -18,10 +18,9 @@ fn indices(slice: &str, count: usize) -> Result<Vec<usize>> {
         .split(':')
         .map(|part| match part.trim() {
             "" => Ok(None),
-            number => number
-                .parse::<i64>()
-                .map(Some)
-                .with_context(|| format!("--frames {slice}: {number:?} is not a whole number; write START:STOP:STEP")),
+            number => number.parse::<i64>().map(Some).with_context(|| {
+                format!("--frames {slice}: {number:?} is not a whole number; write START:STOP:STEP")
+            }),
         })
         .collect::<Result<_>>()?;
     let count = count as i64;

@@ -28,7 +28,10 @@ pub fn settle_references(rig: Arc<Rig>, parents: Option<&PathBuf>, output: &Outp
         ReferenceSource::Names => "names",
         ReferenceSource::Geometry => "geometry",
     };
-    output.item("references", format!("the rig is flat; joints refer to each other by {how} (--parents FILE.toml to correct):"));
+    output.item(
+        "references",
+        format!("the rig is flat; joints refer to each other by {how} (--parents FILE.toml to correct):"),
+    );
     let name = |joint: usize| rig.skeleton().joints()[joint].name.as_str();
     for (joint, reference) in guess.references.iter().enumerate() {
         output.item("", format!("{} → {}", name(joint), reference.map_or("(root)", name)));
@@ -37,15 +40,18 @@ pub fn settle_references(rig: Arc<Rig>, parents: Option<&PathBuf>, output: &Outp
 }
 
 fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
-    let file: ParentsFile = toml::from_str(&text)
-        .with_context(|| format!("{} is not of the form [parents] with lines \"joint\" = \"parent\"", path.display()))?;
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
+    let file: ParentsFile = toml::from_str(&text).with_context(|| {
+        format!("{} is not of the form [parents] with lines \"joint\" = \"parent\"", path.display())
+    })?;
     let find = |name: &str| {
         rig.skeleton()
             .joint_named(name)
             .with_context(|| format!("{} names joint {name:?}, which the rig does not have", path.display()))
     };
-    let mut references: Vec<Option<usize>> = rig.skeleton().joints().iter().map(|joint| joint.reference).collect();
+    let mut references: Vec<Option<usize>> =
+        rig.skeleton().joints().iter().map(|joint| joint.reference).collect();
     for (joint, parent) in &file.parents {
         references[find(joint)?] = if parent.is_empty() { None } else { Some(find(parent)?) };
     }
@@ -62,7 +68,8 @@ pub fn examples_for(rig: &Arc<Rig>, set: ExampleSet, path: &Path) -> Result<Exam
 /// The rig with the reference joints that the example set carries, where it carries any: a set
 /// made from a flat rig remembers what its joints refer to.
 pub fn with_references_of(rig: &Arc<Rig>, examples_rig: &Rig) -> Result<Arc<Rig>> {
-    if !is_flat(rig.skeleton()) || guess_references(rig).is_none() || guess_references(examples_rig).is_some() {
+    if !is_flat(rig.skeleton()) || guess_references(rig).is_none() || guess_references(examples_rig).is_some()
+    {
         return Ok(rig.clone());
     }
     let joints = examples_rig.skeleton().joints();
@@ -83,7 +90,10 @@ pub fn summary(rig: &Rig) -> String {
         counted(rig.skeleton().joint_count(), "joint", "joints"),
     ];
     if rig.skeleton().joint_count() > 0 {
-        parts.push(format!("up to {} per vertex", counted(rig.weights().most_influences(), "influence", "influences")));
+        parts.push(format!(
+            "up to {} per vertex",
+            counted(rig.weights().most_influences(), "influence", "influences")
+        ));
     }
     if !rig.controls().is_empty() {
         parts.push(counted(rig.controls().len(), "control", "controls"));
@@ -93,9 +103,8 @@ pub fn summary(rig: &Rig) -> String {
 
 /// Refuses to write over a file that is being read.
 pub fn check_not_input(output: &Path, inputs: &[&Path]) -> Result<()> {
-    let same = |input: &&&Path| {
-        matches!((output.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b)
-    };
+    let same =
+        |input: &&&Path| matches!((output.canonicalize(), input.canonicalize()), (Ok(a), Ok(b)) if a == b);
     if let Some(input) = inputs.iter().find(same) {
         bail!("{} is both input and output; choose another output", input.display());
     }

@@ -11,7 +11,11 @@ pub fn lines(head: &[&str], rows: &[Vec<String>]) -> Vec<String> {
         let padded: Vec<String> = cells
             .zip(&widths)
             .enumerate()
-            .map(|(column, (cell, &width))| if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") })
+            .map(
+                |(column, (cell, &width))| {
+                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                },
+            )
             .collect();
         padded.join("  ").trim_end().to_string()
     };
@@ -25,7 +29,8 @@ pub fn lines(head: &[&str], rows: &[Vec<String>]) -> Vec<String> {
 mod tests {
     #[test]
     fn columns_line_up() {
-        let rows = vec![vec!["a".to_string(), "1.5".to_string()], vec!["long name".to_string(), "10".to_string()]];
+        let rows =
+            vec![vec!["a".to_string(), "1.5".to_string()], vec!["long name".to_string(), "10".to_string()]];
         let lines = super::lines(&["name", "value"], &rows);
         assert_eq!(lines, ["name       value", "────────────────", "a            1.5", "long name     10"]);
     }

@@ -8,7 +8,9 @@ use crate::output::{Output, counted};
 
 /// Write models with poses and expected results, to test another runtime against
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  eigenskin conformance vectors/\n\nThe README.md written along explains the files.")]
+#[command(
+    after_help = "Example:\n  eigenskin conformance vectors/\n\nThe README.md written along explains the files."
+)]
 pub struct Args {
     /// The folder to write into
     folder: PathBuf,
@@ -17,6 +19,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let written = eigenskin_io::conformance::write_folder(&args.folder)?;
-    Output::new(quiet, None).item("wrote", format!("{} in {}", counted(written, "model", "models"), args.folder.display()));
+    Output::new(quiet, None)
+        .item("wrote", format!("{} in {}", counted(written, "model", "models"), args.folder.display()));
     Ok(())
 }

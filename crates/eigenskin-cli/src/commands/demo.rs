@@ -45,7 +45,8 @@ const SEED: u64 = 2002;
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    std::fs::create_dir_all(&args.out).with_context(|| format!("{} could not be made", args.out.display()))?;
+    std::fs::create_dir_all(&args.out)
+        .with_context(|| format!("{} could not be made", args.out.display()))?;
     let file = |name: &str| args.out.join(name);
 
     let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
@@ -66,7 +67,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let validation = ExampleSet::new(rig.clone(), validation)?;
     output.item(
         "poses",
-        format!("{} to learn from; {} single-joint and {} multi-joint ones to test on", training.len(), single.len(), multi.len()),
+        format!(
+            "{} to learn from; {} single-joint and {} multi-joint ones to test on",
+            training.len(),
+            single.len(),
+            multi.len()
+        ),
     );
     output.item("truth", "an analytic bend with bulges, a stand-in for simulated tissue");
     progress::while_doing(quiet, "writing the poses", || {
@@ -82,7 +88,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let on_single = evaluate_against(&model, &single);
     let on_multi = evaluate_against(&model, &multi);
     let picture = progress::while_doing(quiet, "drawing", || worst_pose_picture(&model, &multi, &on_multi))?;
-    eigenskin_io::write_file(&file("comparison.png"), &picture).context("comparison.png could not be written")?;
+    eigenskin_io::write_file(&file("comparison.png"), &picture)
+        .context("comparison.png could not be written")?;
 
     let report = json!({
         "fit": fit::fit_json(&fitted, &on_training, &written),
@@ -150,8 +157,9 @@ fn worst_pose_picture(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluatio
     let (plain_positions, plain_normals) = shape(&plain);
     let (model_positions, model_normals) = shape(model);
     let true_normals = truth.normals_of(worst);
-    let millimetres =
-        |positions: &[Vec3]| vertex_errors(positions, &example.positions).iter().map(|e| 1000.0 * e).collect::<Vec<f32>>();
+    let millimetres = |positions: &[Vec3]| {
+        vertex_errors(positions, &example.positions).iter().map(|e| 1000.0 * e).collect::<Vec<f32>>()
+    };
     let (plain_errors, model_errors) = (millimetres(&plain_positions), millimetres(&model_positions));
     let rmse = |of: f64| format!("rmse {} mm", figure(1000.0 * of));
     let panel = |caption: String, positions, normals, surface| Panel { caption, positions, normals, surface };
@@ -159,9 +167,19 @@ fn worst_pose_picture(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluatio
     let panels = [
         panel(format!("truth\n{}", pose.name), &example.positions, &true_normals, Surface::Skin),
         panel("plain skinning\n".to_string(), &plain_positions, &plain_normals, Surface::Skin),
-        panel(format!("error of skinning\n{}", rmse(pose.skinning_rmse)), &plain_positions, &plain_normals, Surface::Heat { errors: &plain_errors }),
+        panel(
+            format!("error of skinning\n{}", rmse(pose.skinning_rmse)),
+            &plain_positions,
+            &plain_normals,
+            Surface::Heat { errors: &plain_errors },
+        ),
         panel("eigenskin\n".to_string(), &model_positions, &model_normals, Surface::Skin),
-        panel(format!("error of eigenskin\n{}", rmse(pose.model_rmse)), &model_positions, &model_normals, Surface::Heat { errors: &model_errors }),
+        panel(
+            format!("error of eigenskin\n{}", rmse(pose.model_rmse)),
+            &model_positions,
+            &model_normals,
+            Surface::Heat { errors: &model_errors },
+        ),
     ];
     let params = PictureParams {
         panel_width: 360,
@@ -173,4 +191,3 @@ fn worst_pose_picture(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluatio
     };
     Ok(draw_panels(model.rig().mesh(), &panels, &params)?)
 }
-

@@ -37,8 +37,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let (_, model) = eigenskin_io::read_model(&args.model)?;
     let (_, truth) = eigenskin_io::read_examples(&args.truth, &ReadOptions::default())?;
     let truth = frames::select(rigs::examples_for(model.rig(), truth, &args.truth)?, args.frames.as_deref())?;
-    let evaluation =
-        progress::while_doing(quiet, "comparing", || evaluate_against(&Arc::new(model), &truth));
+    let evaluation = progress::while_doing(quiet, "comparing", || evaluate_against(&Arc::new(model), &truth));
     print_evaluation(&output, &evaluation);
     output.json(&evaluation_json(&evaluation))
 }
@@ -79,7 +78,14 @@ fn print_evaluation(output: &Output, evaluation: &Evaluation) {
     let rows: Vec<Vec<String>> = worst
         .iter()
         .take(WORST)
-        .map(|pose| vec![pose.name.clone(), figure(pose.skinning_rmse), figure(pose.model_rmse), figure(pose.model_max)])
+        .map(|pose| {
+            vec![
+                pose.name.clone(),
+                figure(pose.skinning_rmse),
+                figure(pose.model_rmse),
+                figure(pose.model_max),
+            ]
+        })
         .collect();
     output.line("");
     for line in table::lines(&["worst poses", "skinning rmse", "model rmse", "model max"], &rows) {

@@ -19,7 +19,9 @@ use crate::{frames, progress, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras.")]
+#[command(
+    after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+)]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
     rig: PathBuf,
@@ -141,13 +143,14 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let (examples_file, set) = eigenskin_io::read_examples(&args.examples, &options)?;
     let rig = rigs::with_references_of(&rig_file.rig, &examples_file.rig)?;
     rig_file.rig = rigs::settle_references(rig, args.parents.as_ref(), &output)?;
-    let set = frames::select(rigs::examples_for(&rig_file.rig, set, &args.examples)?, args.frames.as_deref())?;
+    let set =
+        frames::select(rigs::examples_for(&rig_file.rig, set, &args.examples)?, args.frames.as_deref())?;
     output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(&rig_file.rig)));
     output.item("examples", format!("{}: {}", args.examples.display(), counted(set.len(), "pose", "poses")));
 
     let (Method::Eigenskin, params) = (args.method, args.eigenskin.params());
-    let (fit, training) = fit_and_measure(&set, &params, quiet)
-        .with_context(|| format!("{}", args.examples.display()))?;
+    let (fit, training) =
+        fit_and_measure(&set, &params, quiet).with_context(|| format!("{}", args.examples.display()))?;
     let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
     print_fit(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
@@ -155,7 +158,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 }
 
 /// Fits, and measures the error on the examples themselves.
-pub fn fit_and_measure(set: &ExampleSet, params: &EigenSkinParams, quiet: bool) -> Result<(EigenSkinFit, Evaluation)> {
+pub fn fit_and_measure(
+    set: &ExampleSet,
+    params: &EigenSkinParams,
+    quiet: bool,
+) -> Result<(EigenSkinFit, Evaluation)> {
     progress::while_doing(quiet, "fitting", || {
         let fit = fit_eigenskin(set, params)?;
         let training = evaluate_against(&Arc::new(fit.model.clone()), set);
@@ -172,7 +179,9 @@ pub fn write(
     quiet: bool,
 ) -> Result<ModelWriteReport> {
     let options = ModelWriteOptions { sample_poses: set.examples().iter().map(|e| e.pose.clone()).collect() };
-    progress::while_doing(quiet, "writing", || Ok(eigenskin_io::write_model(path, rig_file, &fit.model, &options)?))
+    progress::while_doing(quiet, "writing", || {
+        Ok(eigenskin_io::write_model(path, rig_file, &fit.model, &options)?)
+    })
 }
 
 /// What was learnt, in a few lines.
@@ -195,7 +204,10 @@ pub fn print_fit(output: &Output, fit: &EigenSkinFit, training: &Evaluation, wri
     let relative = training.relative_error.map_or("no error to correct".to_string(), |e| {
         format!("{e:.3} of skinning's error on the training poses")
     });
-    output.item("error", format!("{relative} (rmse {} → {})", figure(training.skinning.rmse), figure(training.model.rmse)));
+    output.item(
+        "error",
+        format!("{relative} (rmse {} → {})", figure(training.skinning.rmse), figure(training.model.rmse)),
+    );
     for warning in &written.warnings {
         output.warning(warning);
     }
@@ -246,13 +258,18 @@ fn parse_base(name: &str) -> Result<BaseSkinning, String> {
 fn parse_width(text: &str) -> Result<Width, String> {
     match text {
         "auto" => Ok(Width::LeaveOneOut),
-        number => number.parse().map(Width::Fixed).map_err(|_| "give a number of radians, or auto".to_string()),
+        number => {
+            number.parse().map(Width::Fixed).map_err(|_| "give a number of radians, or auto".to_string())
+        }
     }
 }
 
 fn parse_clamp(text: &str) -> Result<ClampArg, String> {
     match text {
         "none" => Ok(ClampArg(None)),
-        number => number.parse().map(|m| ClampArg(Some(m))).map_err(|_| "give a share such as 0.5, or none".to_string()),
+        number => number
+            .parse()
+            .map(|m| ClampArg(Some(m)))
+            .map_err(|_| "give a share such as 0.5, or none".to_string()),
     }
 }
