@@ -58,7 +58,7 @@ impl Output {
 /// Writes JSON to a file, atomically.
 pub fn write_json(path: &Path, value: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value)? + "\n";
-    eigenskin_io::write_file(path, text.as_bytes())
+    eigenskin_io::atomic::write_file(path, text.as_bytes())
         .with_context(|| format!("{} could not be written", path.display()))
 }
 
@@ -68,7 +68,7 @@ pub fn print_error(error: &anyhow::Error) {
 }
 
 /// Bytes in a readable unit.
-pub fn bytes(count: u64) -> String {
+pub fn bytes(count: usize) -> String {
     match count {
         0..10_000 => format!("{count} bytes"),
         10_000..1_000_000 => format!("{:.0} kB", count as f64 / 1e3),

@@ -1,15 +1,28 @@
 //! Rigs as commands take them: read, with reference joints settled.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use eigenskin::bone_distance::{BoneDistanceParams, weights_from_bone_distance};
 use eigenskin::examples::ExampleSet;
 use eigenskin::reference::{ReferenceSource, guess_references, is_flat};
 use eigenskin::rig::Rig;
+use eigenskin_io::ReadOptions;
 
 use crate::output::{Output, counted};
+
+/// How rigs are read: weights that a numpy bundle lacks are made from bone distance.
+pub fn read_options(skin: Option<&str>) -> ReadOptions {
+    ReadOptions {
+        skin: skin.map(str::to_string),
+        missing_weights: Some(|mesh, skeleton| {
+            weights_from_bone_distance(mesh, skeleton, &BoneDistanceParams::default()).map_err(|e| e.to_string())
+        }),
+        ..ReadOptions::default()
+    }
+}
 
 /// The `--parents` file: joint name → the joint its motion is measured against.
 #[derive(serde::Deserialize)]
@@ -19,7 +32,7 @@ struct ParentsFile {
 }
 
 /// Reference joints: as the user says, else as the rig says, else guessed for a flat rig and told.
-pub fn settle_references(rig: Arc<Rig>, parents: Option<&PathBuf>, output: &Output) -> Result<Arc<Rig>> {
+pub fn settle_references(rig: Arc<Rig>, parents: Option<&Path>, output: &Output) -> Result<Arc<Rig>> {
     if let Some(path) = parents {
         return Ok(Arc::new(references_from_file(&rig, path)?));
     }

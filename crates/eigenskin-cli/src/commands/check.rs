@@ -1,1 +1,169 @@
+//! `eigenskin check`: what is in a file, what is wrong with it, which engines will hit a limit.
 
+use std::path::PathBuf;
+
+use anyhow::Result;
+use eigenskin::examples::ExampleSet;
+use eigenskin::model::Model;
+use eigenskin::reference::guess_references;
+use eigenskin::rig::Rig;
+use eigenskin_io::{FileKind, RigFile};
+use serde_json::{Value, json};
+
+use crate::output::{Output, counted, figure};
+use crate::rigs;
+
+/// Say what is in a file, what is wrong with it, and which engines will hit a limit
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  eigenskin check hand.glb")]
+pub struct Args {
+    /// A rig, an example set or a model: .glb, .gltf or .npz
+    file: PathBuf,
+    /// The skin to look at when the file has several
+    #[arg(long, value_name = "NAME")]
+    skin: Option<String>,
+    /// Write the findings as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// What was found in a file.
+struct Findings {
+    file: RigFile,
+    examples: Option<ExampleSet>,
+    model: Option<Model>,
+    /// one sentence each
+    remarks: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    let output = Output::new(quiet, args.json.as_deref());
+    let findings = look(args)?;
+    print(&output, args, &findings);
+    output.json(&findings_json(&findings))
+}
+
+fn look(args: &Args) -> Result<Findings> {
+    let options = rigs::read_options(args.skin.as_deref());
+    let kind = eigenskin_io::file_kind(&args.file)?;
+    let (file, examples, model) = match kind {
+        FileKind::Rig => (eigenskin_io::read_rig(&args.file, &options)?, None, None),
+        FileKind::Examples => {
+            let (file, set) = eigenskin_io::read_examples(&args.file, &options)?;
+            (file, Some(set), None)
+        }
+        FileKind::Model => {
+            let (file, model) = eigenskin_io::read_model(&args.file)?;
+            (file, None, Some(model))
+        }
+    };
+    let mut remarks = file.notes.clone();
+    remarks.extend(unit_remark(file.rig()));
+    if let Some(guess) = guess_references(file.rig()) {
+        remarks.push(format!(
+            "the rig is flat: joints are siblings; fit measures each against a joint found by {:?}",
+            guess.source
+        ).to_lowercase());
+    }
+    if let Some(set) = &examples {
+        remarks.extend(same_pose_remarks(set));
+    }
+    let counts = file.counts(model.as_ref())?;
+    remarks.extend(eigenskin_io::limits::check(&counts).iter().map(ToString::to_string));
+    Ok(Findings { file, examples, model, remarks })
+}
+
+/// glTF is in metres with y up; other units and axes show as odd sizes.
+fn unit_remark(rig: &Rig) -> Option<String> {
+    let size = rig.mesh().size();
+    (!(0.02..=20.0).contains(&size)).then(|| {
+        format!("the character is {} units large, and glTF's unit is the metre: is it in millimetres or centimetres? (fit --unit)", figure(size))
+    })
+}
+
+fn same_pose_remarks(set: &ExampleSet) -> Vec<String> {
+    match set.for_training(false) {
+        Ok((_, merged)) => merged
+            .iter()
+            .map(|m| match &m.same_as {
+                None => format!("example {:?} is the rest shape", m.name),
+                Some(other) => format!("example {:?} repeats {other:?}", m.name),
+            })
+            .collect(),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+fn print(output: &Output, args: &Args, findings: &Findings) {
+    let rig = findings.file.rig();
+    output.item("file", format!("{}: {}", args.file.display(), findings.file.kind.description()));
+    output.item("rig", rigs::summary(rig));
+    let bounds = rig.mesh().bounds();
+    output.item("size", format!("{} around ({})", figure(rig.mesh().size()), point(bounds.centre)));
+    for clip in findings.file.clips() {
+        output.item("clip", format!("{:?}, {:.2} s", clip.name, clip.duration()));
+    }
+    for control in rig.controls() {
+        output.item("control", format!("{:?}, {} at rest", control.name, control.default));
+    }
+    if let Some(set) = &findings.examples {
+        output.item("examples", counted(set.len(), "pose", "poses"));
+    }
+    if let Some(model) = &findings.model {
+        output.item(
+            "model",
+            format!(
+                "{} in {} on {} skinning, at most {} at any vertex",
+                counted(model.component_count(), "component", "components"),
+                counted(model.layers().len(), "layer", "layers"),
+                model.base().name(),
+                model.most_tuples_per_vertex()
+            ),
+        );
+    }
+    if findings.remarks.is_empty() {
+        output.item("good", "nothing to remark");
+    }
+    for remark in &findings.remarks {
+        output.item("note", remark);
+    }
+}
+
+fn point(at: eigenskin::glam::DVec3) -> String {
+    at.to_array().map(figure).join(", ")
+}
+
+fn findings_json(findings: &Findings) -> Value {
+    let rig = findings.file.rig();
+    let joints: Vec<Value> = rig
+        .skeleton()
+        .joints()
+        .iter()
+        .map(|joint| {
+            let name = |index: Option<usize>| index.map(|i| rig.skeleton().joints()[i].name.clone());
+            json!({ "name": joint.name, "parent": name(joint.parent), "reference": name(joint.reference) })
+        })
+        .collect();
+    let clips: Vec<Value> = findings
+        .file
+        .clips()
+        .iter()
+        .map(|clip| json!({ "name": clip.name, "seconds": clip.duration() }))
+        .collect();
+    let examples = findings.examples.as_ref();
+    json!({
+        "kind": findings.file.kind.description(),
+        "vertices": rig.vertex_count(),
+        "triangles": rig.mesh().triangles().len(),
+        "size": rig.mesh().size(),
+        "influences": rig.weights().most_influences(),
+        "joints": joints,
+        "controls": rig.controls().iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
+        "clips": clips,
+        "examples": examples.map(|set| set.examples().iter().map(|e| e.name.as_str()).collect::<Vec<_>>()),
+        "components": findings.model.as_ref().map(Model::component_count),
+        "largest_tuple_count": findings.model.as_ref().map(Model::most_tuples_per_vertex),
+        "remarks": findings.remarks,
+    })
+}

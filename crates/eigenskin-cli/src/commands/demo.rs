@@ -88,7 +88,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let on_single = evaluate_against(&model, &single);
     let on_multi = evaluate_against(&model, &multi);
     let picture = progress::while_doing(quiet, "drawing", || worst_pose_picture(&model, &multi, &on_multi))?;
-    eigenskin_io::write_file(&file("comparison.png"), &picture)
+    eigenskin_io::atomic::write_file(&file("comparison.png"), &picture)
         .context("comparison.png could not be written")?;
 
     let report = json!({

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_against};
-use eigenskin_io::ReadOptions;
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, figure};
@@ -35,7 +34,7 @@ const WORST: usize = 5;
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     let (_, model) = eigenskin_io::read_model(&args.model)?;
-    let (_, truth) = eigenskin_io::read_examples(&args.truth, &ReadOptions::default())?;
+    let (_, truth) = eigenskin_io::read_examples(&args.truth, &rigs::read_options(None))?;
     let truth = frames::select(rigs::examples_for(model.rig(), truth, &args.truth)?, args.frames.as_deref())?;
     let evaluation = progress::while_doing(quiet, "comparing", || evaluate_against(&Arc::new(model), &truth));
     print_evaluation(&output, &evaluation);

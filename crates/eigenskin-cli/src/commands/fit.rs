@@ -1,6 +1,6 @@
 //! `eigenskin fit`: rig + examples → model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -11,7 +11,7 @@ use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
-use eigenskin_io::{ModelWriteOptions, ModelWriteReport, ReadOptions, RigFile};
+use eigenskin_io::{ModelWriteOptions, ModelWriteReport, RigFile};
 use serde_json::{Value, json};
 
 use crate::output::{Output, bytes, counted, figure};
@@ -172,13 +172,14 @@ pub fn fit_and_measure(
 
 /// Writes the model; the examples' poses tell how large coordinates become.
 pub fn write(
-    path: &std::path::Path,
+    path: &Path,
     rig_file: &RigFile,
     set: &ExampleSet,
     fit: &EigenSkinFit,
     quiet: bool,
 ) -> Result<ModelWriteReport> {
-    let options = ModelWriteOptions { sample_poses: set.examples().iter().map(|e| e.pose.clone()).collect() };
+    let sample_poses = set.examples().iter().map(|e| e.pose.clone()).collect();
+    let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
     progress::while_doing(quiet, "writing", || {
         Ok(eigenskin_io::write_model(path, rig_file, &fit.model, &options)?)
     })
