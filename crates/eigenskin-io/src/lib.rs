@@ -1,1 +1,264 @@
+//! Files of eigenskin: glTF in and out, numpy bundles, example sets, models, conformance vectors.
+//!
+//! The format follows from the name: `.glb`, `.gltf` or `.npz` in, `.glb` out. An example set or a
+//! model is also a rig. All writing is atomic.
 
+pub mod atomic;
+pub mod conformance;
+pub mod error;
+pub mod gltf;
+pub mod limits;
+pub mod npz;
+mod rig_file;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use eigenskin::examples::ExampleSet;
+use eigenskin::mesh::Mesh;
+use eigenskin::model::Model;
+use eigenskin::skeleton::Skeleton;
+use eigenskin::weights::SkinWeights;
+
+pub use error::{ReadError, WriteError};
+pub use gltf::clip::Clip;
+pub use gltf::error::GltfError;
+pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
+pub use npz::NpzError;
+pub use rig_file::RigFile;
+
+use gltf::document::Document;
+use gltf::table::Table;
+use gltf::{example_set, model_read, rig};
+
+/// Makes skin weights for a rig that has none; an error says why that is not possible.
+pub type WeightsMaker = fn(&Mesh, &Skeleton) -> Result<SkinWeights, String>;
+
+/// How to read a file.
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    /// which skin, when a file has several: its name, or "skin N"
+    pub skin: Option<String>,
+    /// which mesh, when a file has several and no skin: its name, or "mesh N"
+    pub mesh: Option<String>,
+    /// makes weights for a numpy bundle that has none; without, that is an error
+    pub missing_weights: Option<WeightsMaker>,
+}
+
+/// What a file is. Every kind is also a rig.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// a rig and no more
+    Rig,
+    /// a rig with examples
+    Examples,
+    /// a rig with a fitted model
+    Model,
+}
+
+impl FileKind {
+    fn of_table(table: Option<&Table>) -> Result<Self, GltfError> {
+        match table.map(|table| table.kind.as_str()) {
+            None | Some("rig") => Ok(Self::Rig),
+            Some("examples") => Ok(Self::Examples),
+            Some("model") => Ok(Self::Model),
+            Some(other) => Err(GltfError::table(format!("unknown kind {other:?}; update eigenskin"))),
+        }
+    }
+
+    /// What to call such a file.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Rig => "a plain rig",
+            Self::Examples => "an example set",
+            Self::Model => "a model",
+        }
+    }
+}
+
+/// What a file is, without reading its geometry.
+pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => {
+            let document = load_document(path)?;
+            let table = Table::find(&document).map_err(|error| gltf_error(path, error))?;
+            FileKind::of_table(table.as_ref()).map_err(|error| gltf_error(path, error))
+        }
+        Format::Npz => {
+            let has_examples = npz::has_examples(path).map_err(|error| npz_error(path, error))?;
+            Ok(if has_examples { FileKind::Examples } else { FileKind::Rig })
+        }
+    }
+}
+
+/// Reads a rig. Examples or a model in the same file are left out.
+pub fn read_rig(path: &Path, options: &ReadOptions) -> Result<RigFile, ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => {
+            let document = load_document(path)?;
+            rig_of(document, options).map_err(|error| gltf_error(path, error))
+        }
+        Format::Npz => Ok(read_bundle(path, options)?.0),
+    }
+}
+
+/// Reads an example set and its rig.
+pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, ExampleSet), ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => {
+            let document = load_document(path)?;
+            examples_of(document, options).map_err(|error| gltf_error(path, error))
+        }
+        Format::Npz => {
+            let (file, bundle) = read_bundle(path, options)?;
+            let set = bundle.examples(file.rig()).map_err(|error| npz_error(path, error))?;
+            Ok((file, set))
+        }
+    }
+}
+
+/// Reads a model and its rig.
+pub fn read_model(path: &Path) -> Result<(RigFile, Model), ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => {
+            let document = load_document(path)?;
+            model_of(document).map_err(|error| gltf_error(path, error))
+        }
+        Format::Npz => {
+            let kind = file_kind(path)?;
+            Err(gltf_error(path, other_kind(kind, FileKind::Model)))
+        }
+    }
+}
+
+/// The rig of a GLB or .gltf in memory.
+pub fn rig_of(document: Document, options: &ReadOptions) -> Result<RigFile, GltfError> {
+    let table = Table::find(&document)?;
+    let found = rig::read(&document, options, table.as_ref())?;
+    RigFile::from_parts(document, found, table.as_ref())
+}
+
+/// The example set of a GLB or .gltf in memory.
+pub fn examples_of(document: Document, options: &ReadOptions) -> Result<(RigFile, ExampleSet), GltfError> {
+    let table = Table::find(&document)?;
+    let kind = FileKind::of_table(table.as_ref())?;
+    let Some(table) = table.filter(|_| kind == FileKind::Examples) else {
+        return Err(other_kind(kind, FileKind::Examples));
+    };
+    let found = rig::read(&document, options, Some(&table))?;
+    let rig = Arc::new(found.rig.clone());
+    let set = example_set::read(&document, &found.layout, &rig, &table)?;
+    Ok((RigFile::from_parts(document, found, Some(&table))?, set))
+}
+
+/// The model of a GLB or .gltf in memory.
+pub fn model_of(document: Document) -> Result<(RigFile, Model), GltfError> {
+    let table = Table::find(&document)?;
+    let kind = FileKind::of_table(table.as_ref())?;
+    let Some(table) = table.filter(|_| kind == FileKind::Model) else {
+        return Err(other_kind(kind, FileKind::Model));
+    };
+    let found = rig::read(&document, &ReadOptions::default(), Some(&table))?;
+    let rig = Arc::new(found.rig.clone());
+    let model = model_read::read(&document, &found.layout, &rig, &table)?;
+    Ok((RigFile::from_parts(document, found, Some(&table))?, model))
+}
+
+/// Writes a rig as GLB.
+pub fn write_rig(path: &Path, file: &RigFile) -> Result<(), WriteError> {
+    write_glb(path, &rig_glb(file)?)
+}
+
+/// Writes an example set as GLB.
+pub fn write_examples(path: &Path, file: &RigFile, set: &ExampleSet) -> Result<(), WriteError> {
+    write_glb(path, &examples_glb(file, set)?)
+}
+
+/// Writes a model as GLB.
+pub fn write_model(
+    path: &Path,
+    file: &RigFile,
+    model: &Model,
+    options: &ModelWriteOptions,
+) -> Result<ModelWriteReport, WriteError> {
+    let (glb, report) = model_glb(file, model, options)?;
+    write_glb(path, &glb)?;
+    Ok(report)
+}
+
+/// A rig as the bytes of a GLB.
+pub fn rig_glb(file: &RigFile) -> Result<Vec<u8>, WriteError> {
+    let mut document = file.document().clone();
+    file.table("rig", file.rig()).store(&mut document, file.layout().root_node)?;
+    Ok(document.to_glb()?)
+}
+
+/// An example set as the bytes of a GLB.
+pub fn examples_glb(file: &RigFile, set: &ExampleSet) -> Result<Vec<u8>, WriteError> {
+    Ok(example_set::write(file, set)?.to_glb()?)
+}
+
+/// A model as the bytes of a GLB.
+pub fn model_glb(
+    file: &RigFile,
+    model: &Model,
+    options: &ModelWriteOptions,
+) -> Result<(Vec<u8>, ModelWriteReport), WriteError> {
+    let (document, mut report) = gltf::model::write(file, model, options)?;
+    let glb = document.to_glb()?;
+    report.bytes = glb.len();
+    Ok((glb, report))
+}
+
+enum Format {
+    Gltf,
+    Npz,
+}
+
+impl Format {
+    fn of(path: &Path) -> Result<Self, ReadError> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+        match extension.as_str() {
+            "glb" | "gltf" => Ok(Self::Gltf),
+            "npz" => Ok(Self::Npz),
+            _ => Err(ReadError::UnknownExtension { path: path.into() }),
+        }
+    }
+}
+
+fn load_document(path: &Path) -> Result<Document, ReadError> {
+    let bytes = std::fs::read(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+    Document::from_bytes(&bytes, path.parent()).map_err(|error| gltf_error(path, error))
+}
+
+fn read_bundle(path: &Path, options: &ReadOptions) -> Result<(RigFile, npz::Bundle), ReadError> {
+    let fail = |error| npz_error(path, error);
+    let bundle = npz::Bundle::read(path).map_err(fail)?;
+    let (rig, notes) = bundle.rig(options.missing_weights).map_err(fail)?;
+    let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("rig");
+    let mut file = RigFile::from_rig(Arc::new(rig), name)
+        .map_err(|error| fail(NpzError::NoGltf { problem: error.to_string() }))?;
+    file.notes = notes;
+    file.kind = if bundle.has_examples() { FileKind::Examples } else { FileKind::Rig };
+    Ok((file, bundle))
+}
+
+fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
+    let is_glb = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb"));
+    if !is_glb {
+        return Err(WriteError::NotGlb { path: path.into() });
+    }
+    atomic::write_file(path, glb).map_err(|error| WriteError::Io { path: path.into(), error })
+}
+
+fn other_kind(found: FileKind, expected: FileKind) -> GltfError {
+    GltfError::OtherKind { found: found.description(), expected: expected.description() }
+}
+
+fn gltf_error(path: &Path, error: GltfError) -> ReadError {
+    ReadError::Gltf { path: path.into(), error: Box::new(error) }
+}
+
+fn npz_error(path: &Path, error: NpzError) -> ReadError {
+    ReadError::Npz { path: path.into(), error: Box::new(error) }
+}

@@ -1,0 +1,67 @@
+//! Files that are either wholly written or not touched at all.
+
+use std::io::Write;
+use std::path::Path;
+
+/// Writes `bytes` to `path`: into a temporary file beside it, flushed to the disk, then renamed.
+/// When anything fails the old file, if any, stays as it was.
+pub fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::Builder::new().prefix(".eigenskin-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    // Temporary files are private to their owner; the final one gets what its predecessor had, or
+    // what any new file in this folder would get.
+    if let Some(permissions) = permissions_for(path, folder) {
+        file.as_file().set_permissions(permissions)?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+#[cfg(unix)]
+fn permissions_for(path: &Path, folder: &Path) -> Option<std::fs::Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    if let Ok(old) = std::fs::metadata(path) {
+        return Some(old.permissions());
+    }
+    // Readable by whoever may read the folder; never executable.
+    let mode = std::fs::metadata(folder).ok()?.permissions().mode();
+    Some(std::fs::Permissions::from_mode(0o600 | (mode & 0o044)))
+}
+
+#[cfg(not(unix))]
+fn permissions_for(_path: &Path, _folder: &Path) -> Option<std::fs::Permissions> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_and_nothing_else_is_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.glb");
+        write_file(&path, b"first").unwrap();
+        write_file(&path, b"second").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"second");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        // A folder cannot be replaced by a file: the rename fails after the bytes were written.
+        let path = folder.path().join("taken");
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("inside"), b"kept").unwrap();
+        assert!(write_file(&path, b"new").is_err());
+        assert_eq!(std::fs::read(path.join("inside")).unwrap(), b"kept");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write_file(&folder.path().join("no/such/folder.glb"), b"x").is_err());
+    }
+}

@@ -1,0 +1,235 @@
+//! The vertices and triangles of mesh primitives, put together into one mesh.
+
+use eigenskin::glam::Vec3;
+use eigenskin::weights::Influence;
+use serde_json::Value;
+
+use super::accessor;
+use super::document::{Document, optional_count, optional_index};
+use super::error::GltfError;
+
+/// Which vertices of the model a primitive has. Primitives that share their vertices share a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrimitiveRange {
+    /// index of the mesh
+    pub mesh: usize,
+    /// index of the primitive in the mesh
+    pub primitive: usize,
+    /// its first vertex in the model; the others follow in order. None for points and lines, which
+    /// are no part of the model but must carry morph targets too
+    pub first_vertex: Option<usize>,
+    /// number of vertices
+    pub vertex_count: usize,
+    /// whether the file has normals for it
+    pub has_normals: bool,
+}
+
+/// Vertices and triangles of several primitives.
+#[derive(Debug, Default)]
+pub struct Vertices {
+    /// `vertex`
+    pub positions: Vec<Vec3>,
+    /// `vertex`; zero where the file has none
+    pub normals: Vec<Vec3>,
+    /// whether any primitive has normals
+    pub any_normals: bool,
+    /// `vertex`; empty lists without joints
+    pub influences: Vec<Vec<Influence>>,
+    /// corners of triangles with an area
+    pub triangles: Vec<[u32; 3]>,
+    /// where each primitive's vertices are
+    pub ranges: Vec<PrimitiveRange>,
+    /// primitives of points or lines
+    pub skipped_primitives: usize,
+    /// triangles without area, left out
+    pub flat_triangles: usize,
+    /// attributes of each vertex range, to find primitives that share their vertices
+    shared: Vec<(Vec<(String, usize)>, usize)>,
+}
+
+impl Vertices {
+    /// Reads all primitives of a mesh, with their skin weights if asked for.
+    pub fn add_mesh(&mut self, document: &Document, mesh: usize, skinned: bool) -> Result<(), GltfError> {
+        let entry = document.entry("meshes", mesh)?;
+        let primitives = entry
+            .get("primitives")
+            .and_then(Value::as_array)
+            .ok_or_else(|| GltfError::field(format!("meshes[{mesh}].primitives"), "a list"))?;
+        for (index, primitive) in primitives.iter().enumerate() {
+            Primitive { document, mesh, index, json: primitive }.add_to(self, skinned)?;
+        }
+        Ok(())
+    }
+}
+
+struct Primitive<'a> {
+    document: &'a Document,
+    mesh: usize,
+    index: usize,
+    json: &'a Value,
+}
+
+impl Primitive<'_> {
+    fn add_to(&self, all: &mut Vertices, skinned: bool) -> Result<(), GltfError> {
+        let mode = optional_count(self.json, "mode", || self.place())?.unwrap_or(4);
+        let position = self.attribute("POSITION")?.ok_or_else(|| self.fail("it has no positions"))?;
+        let has_normals = self.attribute("NORMAL")?.is_some();
+        let mut range = PrimitiveRange {
+            mesh: self.mesh,
+            primitive: self.index,
+            first_vertex: None,
+            vertex_count: accessor::count(self.document, position)?,
+            has_normals,
+        };
+        if !(4..=6).contains(&mode) {
+            all.skipped_primitives += 1;
+            all.ranges.push(range);
+            return Ok(());
+        }
+        let key = self.vertex_attributes()?;
+        let known = all.shared.iter().find(|(attributes, _)| *attributes == key).map(|&(_, first)| first);
+        let first = if let Some(first) = known {
+            first
+        } else {
+            let first = all.positions.len();
+            self.read_vertices(all, position, skinned)?;
+            all.shared.push((key, first));
+            first
+        };
+        range.first_vertex = Some(first);
+        all.ranges.push(range);
+        self.read_triangles(all, mode, first, range.vertex_count)
+    }
+
+    fn read_vertices(&self, all: &mut Vertices, position: usize, skinned: bool) -> Result<(), GltfError> {
+        let positions = accessor::read_vec3(self.document, position)?;
+        let count = positions.len();
+        all.positions.extend(positions);
+        if u32::try_from(all.positions.len()).is_err() {
+            return Err(self.fail("the file has more vertices than indices can count"));
+        }
+        match self.attribute("NORMAL")? {
+            Some(normal) => {
+                let normals = accessor::read_vec3(self.document, normal)?;
+                self.check_count("normals", normals.len(), count)?;
+                all.normals.extend(normals);
+                all.any_normals = true;
+            }
+            None => all.normals.extend(std::iter::repeat_n(Vec3::ZERO, count)),
+        }
+        let mut influences = vec![Vec::new(); count];
+        for set in 0.. {
+            let joints = self.attribute(&format!("JOINTS_{set}"))?;
+            let weights = self.attribute(&format!("WEIGHTS_{set}"))?;
+            let (Some(joints), Some(weights)) = (joints, weights) else {
+                if skinned && set == 0 {
+                    return Err(self.fail("it has no skin weights; bind the whole mesh to the skeleton"));
+                }
+                break;
+            };
+            if !skinned {
+                break;
+            }
+            let joints = accessor::read_joints(self.document, joints)?;
+            let weights = accessor::read_weights(self.document, weights)?;
+            self.check_count("joint indices", joints.len(), count)?;
+            self.check_count("skin weights", weights.len(), count)?;
+            for ((list, joints), weights) in influences.iter_mut().zip(joints).zip(weights) {
+                for (joint, weight) in joints.into_iter().zip(weights) {
+                    if weight != 0.0 {
+                        list.push(Influence { joint, weight });
+                    }
+                }
+            }
+        }
+        all.influences.extend(influences);
+        Ok(())
+    }
+
+    fn read_triangles(
+        &self,
+        all: &mut Vertices,
+        mode: usize,
+        first: usize,
+        count: usize,
+    ) -> Result<(), GltfError> {
+        let accessors = self.document.array("accessors").len();
+        let corners = match optional_index(self.json, "indices", accessors, || self.place())? {
+            Some(indices) => accessor::read_indices(self.document, indices)?,
+            None => (0..count as u32).collect(),
+        };
+        if let Some(&corner) = corners.iter().find(|&&corner| corner as usize >= count) {
+            return Err(self.fail(&format!("a triangle uses vertex {corner} of {count}")));
+        }
+        let triangles: Vec<[u32; 3]> = match mode {
+            4 => corners.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect(),
+            // Every other triangle of a strip is wound the other way.
+            5 => corners
+                .windows(3)
+                .enumerate()
+                .map(|(i, c)| if i % 2 == 0 { [c[0], c[1], c[2]] } else { [c[1], c[0], c[2]] })
+                .collect(),
+            _ => corners.windows(2).skip(1).map(|c| [corners[0], c[0], c[1]]).collect(),
+        };
+        for triangle in triangles {
+            let corners = triangle.map(|corner| corner + first as u32);
+            if has_area(corners.map(|v| all.positions[v as usize])) {
+                all.triangles.push(corners);
+            } else if mode == 4 {
+                all.flat_triangles += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The accessors that make up a vertex of the model.
+    fn vertex_attributes(&self) -> Result<Vec<(String, usize)>, GltfError> {
+        let attributes = self.json.get("attributes").and_then(Value::as_object);
+        let mut found = Vec::new();
+        for name in attributes.into_iter().flat_map(|a| a.keys()) {
+            if name == "POSITION"
+                || name == "NORMAL"
+                || name.starts_with("JOINTS_")
+                || name.starts_with("WEIGHTS_")
+            {
+                found.extend(self.attribute(name)?.map(|accessor| (name.clone(), accessor)));
+            }
+        }
+        // Targets that differ make vertices differ too.
+        for target in self.json.get("targets").and_then(Value::as_array).into_iter().flatten() {
+            found.extend(
+                target.get("POSITION").and_then(Value::as_u64).map(|a| ("target".into(), a as usize)),
+            );
+        }
+        found.sort();
+        Ok(found)
+    }
+
+    fn attribute(&self, name: &str) -> Result<Option<usize>, GltfError> {
+        let attributes = self.json.get("attributes").unwrap_or(&Value::Null);
+        optional_index(attributes, name, self.document.array("accessors").len(), || self.place())
+    }
+
+    fn check_count(&self, what: &str, found: usize, expected: usize) -> Result<(), GltfError> {
+        if found == expected {
+            Ok(())
+        } else {
+            Err(self.fail(&format!("it has {found} {what} for {expected} vertices; export it again")))
+        }
+    }
+
+    fn place(&self) -> String {
+        format!("meshes[{}].primitives[{}]", self.mesh, self.index)
+    }
+
+    fn fail(&self, problem: &str) -> GltfError {
+        GltfError::Primitive { mesh: self.mesh, primitive: self.index, problem: problem.into() }
+    }
+}
+
+/// Whether the corners span an area, by the measure that meshes are checked with.
+pub fn has_area(corners: [Vec3; 3]) -> bool {
+    let [a, b, c] = corners.map(Vec3::as_dvec3);
+    let longest = (b - a).length_squared().max((c - b).length_squared()).max((a - c).length_squared());
+    (b - a).cross(c - a).length() > 1e-9 * longest
+}

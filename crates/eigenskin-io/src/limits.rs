@@ -1,0 +1,177 @@
+//! What engines can take. Measured or documented by their makers; see the note of each entry.
+
+use std::fmt;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quantity {
+    /// morph targets of a mesh
+    Targets,
+    /// skin weights of a vertex
+    Influences,
+    /// morph targets times morphed attributes
+    MorphedAttributes,
+    /// joints of a skin
+    Joints,
+}
+
+/// One limit of one engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineLimit {
+    /// the engine
+    pub engine: &'static str,
+    /// what it limits
+    pub quantity: Quantity,
+    /// how many it takes
+    pub limit: usize,
+    /// what happens beyond
+    pub beyond: &'static str,
+}
+
+/// All known limits.
+pub const LIMITS: [EngineLimit; 12] = [
+    EngineLimit {
+        engine: "Bevy",
+        quantity: Quantity::Targets,
+        limit: 256,
+        beyond: "the mesh is not loaded with its morph targets",
+    },
+    EngineLimit {
+        engine: "Filament",
+        quantity: Quantity::Targets,
+        limit: 256,
+        beyond: "further targets are ignored",
+    },
+    EngineLimit {
+        engine: "three.js",
+        quantity: Quantity::Targets,
+        limit: 256,
+        beyond: "graphics cards only promise 256 texture layers, one per target",
+    },
+    EngineLimit {
+        engine: "Babylon.js",
+        quantity: Quantity::Targets,
+        limit: 256,
+        beyond: "graphics cards only promise 256 texture layers, one per target",
+    },
+    EngineLimit {
+        engine: "Babylon.js without texture mode",
+        quantity: Quantity::Targets,
+        limit: 8,
+        beyond: "only the 8 strongest targets act",
+    },
+    EngineLimit {
+        engine: "the glTF specification",
+        quantity: Quantity::MorphedAttributes,
+        limit: 8,
+        beyond: "viewers need not support more, though all common ones do",
+    },
+    EngineLimit {
+        engine: "Bevy",
+        quantity: Quantity::Influences,
+        limit: 4,
+        beyond: "further influences are ignored and the skin bends otherwise",
+    },
+    EngineLimit {
+        engine: "three.js",
+        quantity: Quantity::Influences,
+        limit: 4,
+        beyond: "further influences are ignored and the skin bends otherwise",
+    },
+    EngineLimit {
+        engine: "the glTF specification",
+        quantity: Quantity::Influences,
+        limit: 4,
+        beyond: "viewers need not support more",
+    },
+    EngineLimit {
+        engine: "Babylon.js",
+        quantity: Quantity::Influences,
+        limit: 8,
+        beyond: "further influences are ignored",
+    },
+    EngineLimit { engine: "Bevy", quantity: Quantity::Joints, limit: 256, beyond: "the skin is not shown" },
+    EngineLimit {
+        engine: "Filament",
+        quantity: Quantity::Joints,
+        limit: 256,
+        beyond: "further joints are ignored",
+    },
+];
+
+/// Unreal ignores morph weights beyond this; ours stay within [0, 1].
+pub const UNREAL_LARGEST_WEIGHT: f32 = 5.0;
+
+/// What a file has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// morph targets of the mesh that has most
+    pub targets: usize,
+    /// skin weights of the vertex that has most
+    pub influences: usize,
+    /// targets times morphed attributes (positions, normals)
+    pub morphed_attributes: usize,
+    /// joints of the skin
+    pub joints: usize,
+}
+
+/// A limit that is exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitWarning {
+    /// which one
+    pub limit: EngineLimit,
+    /// what the file has
+    pub found: usize,
+}
+
+/// The limits that a file with these counts exceeds.
+pub fn check(counts: &Counts) -> Vec<LimitWarning> {
+    LIMITS
+        .iter()
+        .filter_map(|&limit| {
+            let found = match limit.quantity {
+                Quantity::Targets => counts.targets,
+                Quantity::Influences => counts.influences,
+                Quantity::MorphedAttributes => counts.morphed_attributes,
+                Quantity::Joints => counts.joints,
+            };
+            (found > limit.limit).then_some(LimitWarning { limit, found })
+        })
+        .collect()
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Targets => "morph targets",
+            Self::Influences => "influences per vertex",
+            Self::MorphedAttributes => "morphed attributes",
+            Self::Joints => "joints",
+        })
+    }
+}
+
+impl fmt::Display for LimitWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EngineLimit { engine, quantity, limit, beyond } = self.limit;
+        write!(f, "{} {quantity}, and {engine} takes {limit}: {beyond}", self.found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_name_the_engine() {
+        let counts = Counts { targets: 300, influences: 6, morphed_attributes: 600, joints: 20 };
+        let text: Vec<String> = check(&counts).iter().map(ToString::to_string).collect();
+        assert!(
+            text.iter().any(|t| t.contains("Bevy") && t.contains("300") && t.contains("256")),
+            "{text:?}"
+        );
+        assert!(text.iter().any(|t| t.contains("Bevy") && t.contains("6 influences")), "{text:?}");
+        assert!(!text.iter().any(|t| t.contains("joints")), "{text:?}");
+        assert!(check(&Counts { targets: 4, influences: 4, morphed_attributes: 8, joints: 256 }).is_empty());
+    }
+}

@@ -1,0 +1,272 @@
+//! The arrays of a bundle, and the rig and examples made from them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::glam::{DAffine3, DVec3, Vec3};
+use eigenskin::mesh::Mesh;
+use eigenskin::pose::Pose;
+use eigenskin::rig::{Control, Rig};
+use eigenskin::skeleton::{Joint, Skeleton};
+use eigenskin::weights::{Influence, SkinWeights};
+
+use super::NpzError;
+use super::archive;
+use super::array::{Array, Data};
+use crate::WeightsMaker;
+use crate::gltf::primitives::has_area;
+use crate::gltf::rig::weights_note;
+
+const KEYS: [&str; 12] = [
+    "rest",
+    "faces",
+    "weights",
+    "parents",
+    "names",
+    "bind",
+    "joint_world",
+    "truth",
+    "pose_names",
+    "controls",
+    "control_names",
+    "normals",
+];
+
+/// The arrays of a bundle. Reading and making the rig are two steps, so that weights can be made
+/// for a bundle that has none.
+#[derive(Debug, Clone)]
+pub struct Bundle {
+    arrays: Vec<(String, Array)>,
+}
+
+/// Whether a bundle has examples, without unpacking it.
+pub fn has_examples(path: &Path) -> Result<bool, NpzError> {
+    Ok(archive::keys(open(path)?)?.iter().any(|key| key == "truth"))
+}
+
+impl Bundle {
+    /// Reads the arrays of a file.
+    pub fn read(path: &Path) -> Result<Self, NpzError> {
+        Self::from_reader(open(path)?)
+    }
+
+    /// Reads the arrays of an open file or of bytes in memory.
+    pub fn from_reader(file: impl std::io::Read + std::io::Seek) -> Result<Self, NpzError> {
+        let bundle = Self { arrays: archive::read(file, &KEYS)? };
+        let mut needed = vec!["rest", "faces"];
+        if bundle.has_joints() {
+            needed.extend(["parents", "names", "bind"]);
+        }
+        if bundle.has_examples() && bundle.has_joints() {
+            needed.push("joint_world");
+        }
+        if bundle.has("controls") {
+            needed.push("control_names");
+        }
+        let keys: Vec<String> = needed.into_iter().filter(|key| !bundle.has(key)).map(String::from).collect();
+        if keys.is_empty() { Ok(bundle) } else { Err(NpzError::MissingKeys { keys }) }
+    }
+
+    /// Whether there are joints at all.
+    pub fn has_joints(&self) -> bool {
+        ["names", "parents", "bind", "weights", "joint_world"].iter().any(|key| self.has(key))
+    }
+
+    /// Whether there are skin weights.
+    pub fn has_weights(&self) -> bool {
+        self.has("weights")
+    }
+
+    /// Whether there are observed shapes.
+    pub fn has_examples(&self) -> bool {
+        self.has("truth")
+    }
+
+    /// The rig, and what there is to say about it. `missing_weights` makes weights when there are
+    /// none.
+    pub fn rig(&self, missing_weights: Option<WeightsMaker>) -> Result<(Rig, Vec<String>), NpzError> {
+        let mut notes = Vec::new();
+        let rest = vectors(self.numbers("rest", &[None, Some(3)])?.1);
+        let mut triangles = self.triangles(rest.len())?;
+        let all = triangles.len();
+        triangles.retain(|corners| has_area(corners.map(|corner| rest[corner as usize])));
+        if triangles.len() < all {
+            notes
+                .push(format!("{} triangle(s) without area do not count for normals", all - triangles.len()));
+        }
+        let mesh = Mesh::new(rest, triangles, None)?;
+        let skeleton = if self.has_joints() { self.skeleton()? } else { Skeleton::empty() };
+        let weights = if skeleton.joint_count() == 0 {
+            SkinWeights::none(mesh.vertex_count())
+        } else if self.has_weights() {
+            let shape = [Some(mesh.vertex_count()), Some(skeleton.joint_count())];
+            let (_, values) = self.numbers("weights", &shape)?;
+            let influences = values.chunks_exact(skeleton.joint_count()).map(|row| {
+                let entries = row.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+                entries
+                    .map(|(joint, &weight)| Influence { joint: joint as u32, weight: weight as f32 })
+                    .collect()
+            });
+            let (weights, report) = SkinWeights::new(skeleton.joint_count(), influences)?;
+            notes.extend(weights_note(&report));
+            weights
+        } else {
+            let make =
+                missing_weights.ok_or_else(|| NpzError::MissingKeys { keys: vec!["weights".into()] })?;
+            notes.push("the bundle has no weights; they were made from the joints".into());
+            make(&mesh, &skeleton).map_err(|problem| NpzError::MadeWeights { problem })?
+        };
+        let controls = match self.find("control_names") {
+            Some(_) => self.texts("control_names", None)?,
+            None => Vec::new(),
+        };
+        let controls = controls.into_iter().map(|name| Control { name, default: 0.0 }).collect();
+        Ok((Rig::new(mesh, skeleton, weights, controls)?, notes))
+    }
+
+    /// The examples, for the rig of this bundle.
+    pub fn examples(&self, rig: &Arc<Rig>) -> Result<ExampleSet, NpzError> {
+        if !self.has_examples() {
+            return Err(NpzError::MissingKeys { keys: vec!["truth".into()] });
+        }
+        let vertices = rig.vertex_count();
+        let (shape, truth) = self.numbers("truth", &[None, Some(vertices), Some(3)])?;
+        let poses = shape[0];
+        let normals = match self.find("normals") {
+            Some(_) => Some(self.numbers("normals", &[Some(poses), Some(vertices), Some(3)])?.1),
+            None => None,
+        };
+        let joint_count = rig.skeleton().joint_count();
+        let joints = match joint_count {
+            0 => Vec::new(),
+            _ => self.transforms("joint_world", &[Some(poses), Some(joint_count), Some(4), Some(4)])?,
+        };
+        let control_count = rig.controls().len();
+        let controls = match self.find("controls") {
+            Some(_) => self.numbers("controls", &[Some(poses), Some(control_count)])?.1.to_vec(),
+            None => vec![0.0; poses * control_count],
+        };
+        let names = match self.find("pose_names") {
+            Some(_) => self.texts("pose_names", Some(poses))?,
+            None => (0..poses).map(|pose| format!("pose {pose}")).collect(),
+        };
+        let slice =
+            |values: &[f64], pose: usize| vectors(&values[pose * vertices * 3..(pose + 1) * vertices * 3]);
+        let examples = names
+            .into_iter()
+            .enumerate()
+            .map(|(pose, name)| Example {
+                name: if name.is_empty() { format!("pose {pose}") } else { name },
+                pose: Pose {
+                    world_from_joint: joints[pose * joint_count..(pose + 1) * joint_count].to_vec(),
+                    controls: controls[pose * control_count..(pose + 1) * control_count].to_vec(),
+                },
+                positions: slice(truth, pose),
+                normals: normals.map(|normals| slice(normals, pose)),
+            })
+            .collect();
+        Ok(ExampleSet::new(rig.clone(), examples)?)
+    }
+
+    fn triangles(&self, vertices: usize) -> Result<Vec<[u32; 3]>, NpzError> {
+        let (shape, corners) = self.numbers("faces", &[None, None])?;
+        if !(3..=4).contains(&shape[1]) {
+            return Err(wrong_shape("faces", &shape, &[None, Some(3)]));
+        }
+        let mut triangles = Vec::with_capacity(shape[0]);
+        for (face, corners) in corners.chunks_exact(shape[1]).enumerate() {
+            if let Some(&bad) = corners.iter().find(|&&c| c.fract() != 0.0 || c < 0.0 || c >= vertices as f64)
+            {
+                return Err(NpzError::Face { face, vertex: bad as i64, vertices });
+            }
+            let corner = |i: usize| corners[i] as u32;
+            triangles.push([corner(0), corner(1), corner(2)]);
+            // Triangles among quads repeat a corner.
+            if corners.len() == 4 && corner(3) != corner(2) && corner(3) != corner(0) {
+                triangles.push([corner(0), corner(2), corner(3)]);
+            }
+        }
+        Ok(triangles)
+    }
+
+    fn skeleton(&self) -> Result<Skeleton, NpzError> {
+        let names = self.texts("names", None)?;
+        let count = names.len();
+        let (_, parents) = self.numbers("parents", &[Some(count)])?;
+        let binds = self.transforms("bind", &[Some(count), Some(4), Some(4)])?;
+        let mut joints = Vec::with_capacity(count);
+        for (joint, ((name, &parent), bind)) in names.into_iter().zip(parents).zip(binds).enumerate() {
+            if parent.fract() != 0.0 || parent >= count as f64 {
+                return Err(NpzError::Parent { joint, parent: parent as i64, joints: count });
+            }
+            let parent = (parent >= 0.0).then_some(parent as usize);
+            joints.push(Joint { name, parent, reference: None, joint_from_rest: bind.inverse() });
+        }
+        Ok(Skeleton::new(joints)?)
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.find(key).is_some()
+    }
+
+    fn find(&self, key: &str) -> Option<&Array> {
+        self.arrays.iter().find(|(name, _)| name == key).map(|(_, array)| array)
+    }
+
+    fn get(&self, key: &str) -> Result<&Array, NpzError> {
+        self.find(key).ok_or_else(|| NpzError::MissingKeys { keys: vec![key.into()] })
+    }
+
+    /// Numbers of a given shape (`None`: any extent), row-major.
+    fn numbers(&self, key: &str, shape: &[Option<usize>]) -> Result<(Vec<usize>, &[f64]), NpzError> {
+        let array = self.get(key)?;
+        let Data::Numbers(values) = &array.data else {
+            return Err(NpzError::Array { key: key.into(), problem: "holds texts, not numbers".into() });
+        };
+        let fits = array.shape.len() == shape.len()
+            && array
+                .shape
+                .iter()
+                .zip(shape)
+                .all(|(&found, wanted)| wanted.is_none_or(|wanted| wanted == found));
+        if fits { Ok((array.shape.clone(), values)) } else { Err(wrong_shape(key, &array.shape, shape)) }
+    }
+
+    fn texts(&self, key: &str, count: Option<usize>) -> Result<Vec<String>, NpzError> {
+        let array = self.get(key)?;
+        let Data::Texts(texts) = &array.data else {
+            return Err(NpzError::Array { key: key.into(), problem: "holds numbers, not texts".into() });
+        };
+        if array.shape.len() != 1 || count.is_some_and(|count| count != texts.len()) {
+            return Err(wrong_shape(key, &array.shape, &[count]));
+        }
+        Ok(texts.clone())
+    }
+
+    fn transforms(&self, key: &str, shape: &[Option<usize>]) -> Result<Vec<DAffine3>, NpzError> {
+        let (_, values) = self.numbers(key, shape)?;
+        let column = |m: &[f64], c: usize| DVec3::new(m[c], m[4 + c], m[8 + c]);
+        Ok(values
+            .chunks_exact(16)
+            .map(|m| DAffine3::from_cols(column(m, 0), column(m, 1), column(m, 2), column(m, 3)))
+            .collect())
+    }
+}
+
+fn open(path: &Path) -> Result<std::fs::File, NpzError> {
+    std::fs::File::open(path).map_err(|error| NpzError::Archive { problem: error.to_string() })
+}
+
+fn vectors(values: &[f64]) -> Vec<Vec3> {
+    values.chunks_exact(3).map(|v| DVec3::from_slice(v).as_vec3()).collect()
+}
+
+fn wrong_shape(key: &str, found: &[usize], expected: &[Option<usize>]) -> NpzError {
+    let extents: Vec<String> =
+        expected.iter().map(|extent| extent.map_or_else(|| "any".into(), |e| e.to_string())).collect();
+    NpzError::Array {
+        key: key.into(),
+        problem: format!("has the shape {found:?}, expected [{}]", extents.join(", ")),
+    }
+}

@@ -1,0 +1,184 @@
+//! A rig with the file it came from, to be written back into.
+
+use std::sync::Arc;
+
+use eigenskin::pose::Pose;
+use eigenskin::rig::Rig;
+
+use crate::error::WriteError;
+use crate::gltf::clip::Clip;
+use crate::gltf::document::Document;
+use crate::gltf::error::GltfError;
+use crate::gltf::pose_keys;
+use crate::gltf::rig::{self, FoundRig, RigLayout};
+use crate::gltf::table::Table;
+use crate::gltf::{from_rig, targets};
+use crate::{FileKind, ReadOptions};
+
+/// A rig, the document it stands in, its clips, and what there is to say about it.
+///
+/// The document is the rig alone: what eigenskin itself had put into the file (targets, baked
+/// weights, tables) is taken out when it is read and put in anew when it is written.
+#[derive(Debug, Clone)]
+pub struct RigFile {
+    document: Document,
+    rig: Arc<Rig>,
+    layout: RigLayout,
+    clips: Vec<Clip>,
+    /// what was mended or left out, one sentence each
+    pub notes: Vec<String>,
+    /// what the file was
+    pub kind: FileKind,
+}
+
+impl RigFile {
+    /// A fresh file for a rig in memory. Vertex order, axes and unit stay as they are.
+    pub fn from_rig(rig: Arc<Rig>, name: &str) -> Result<Self, WriteError> {
+        let document = from_rig::build(&rig, name)?;
+        let table = Table::of_rig("rig", &rig, None, None);
+        let found = rig::read(&document, &ReadOptions::default(), Some(&table))?;
+        Ok(Self {
+            document,
+            rig,
+            layout: found.layout,
+            clips: Vec::new(),
+            notes: Vec::new(),
+            kind: FileKind::Rig,
+        })
+    }
+
+    /// Puts a read rig together; everything of ours is taken out of the document.
+    pub(crate) fn from_parts(
+        mut document: Document,
+        found: FoundRig,
+        table: Option<&Table>,
+    ) -> Result<Self, GltfError> {
+        if let Some(table) = table {
+            targets::strip(&mut document, &found.layout, table)?;
+        }
+        let clips = Clip::read_all(&document)?;
+        let kind = FileKind::of_table(table)?;
+        let FoundRig { rig, layout, notes } = found;
+        Ok(Self { document, rig: Arc::new(rig), layout, clips, notes, kind })
+    }
+
+    /// The same file with an animation added: one pose per time (seconds, rising), straight
+    /// between them.
+    pub fn with_clip(mut self, name: &str, times: &[f64], poses: &[Pose]) -> Result<Self, WriteError> {
+        let other_rig = |problem: String| WriteError::OtherRig { what: "the clip's poses", problem };
+        let rising = times.windows(2).all(|pair| (pair[0] as f32) < (pair[1] as f32));
+        if times.is_empty() || times.len() != poses.len() || !rising || times[0] < 0.0 {
+            return Err(other_rig(format!(
+                "{} poses at {} times that should rise",
+                poses.len(),
+                times.len()
+            )));
+        }
+        for pose in poses {
+            let (joints, controls) = (self.rig.skeleton().joint_count(), self.rig.controls().len());
+            if pose.world_from_joint.len() != joints || pose.controls.len() != controls {
+                return Err(other_rig("they have other joints or controls".into()));
+            }
+        }
+        let keys = poses
+            .iter()
+            .enumerate()
+            .map(|(key, pose)| {
+                pose_keys::node_pose(&self.layout, &self.rig, pose, || format!("key {key} of clip {name:?}"))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let times: Vec<f32> = times.iter().map(|&time| time as f32).collect();
+        let input = pose_keys::push_times(&mut self.document, "times", &times)?;
+        let animation = pose_keys::push_animation(
+            &mut self.document,
+            &self.layout,
+            "keys",
+            name,
+            input,
+            &keys,
+            "LINEAR",
+        )?;
+        self.document.array_mut("animations")?.push(animation);
+        // Nodes that were given by a matrix can move now.
+        self.layout.graph = crate::gltf::nodes::NodeGraph::read(&self.document)?;
+        self.clips = Clip::read_all(&self.document)?;
+        Ok(self)
+    }
+
+    /// The same file with another version of the rig: other reference joints, say. Mesh, joints
+    /// and controls must be the same.
+    pub fn with_rig(mut self, rig: Arc<Rig>) -> Result<Self, WriteError> {
+        self.check_same_rig(&rig, "its parts")?;
+        self.rig = rig;
+        Ok(self)
+    }
+
+    /// The rig.
+    pub fn rig(&self) -> &Arc<Rig> {
+        &self.rig
+    }
+
+    /// The rig's glTF, without anything of ours.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Where the rig's parts are in the document.
+    pub fn layout(&self) -> &RigLayout {
+        &self.layout
+    }
+
+    /// The animations of the file, in its order.
+    pub fn clips(&self) -> &[Clip] {
+        &self.clips
+    }
+
+    /// The clip of that name.
+    pub fn clip_named(&self, name: &str) -> Option<&Clip> {
+        self.clips.iter().find(|clip| clip.name == name)
+    }
+
+    /// The pose of a clip at a time, seconds.
+    pub fn sample(&self, clip: &Clip, time: f64) -> Pose {
+        clip.sample(&self.layout, time)
+    }
+
+    /// The pose that the file shows when nothing is animated.
+    pub fn default_pose(&self) -> Pose {
+        self.layout.default_pose()
+    }
+
+    /// `wanted`, with a number when the file has a clip of that name.
+    pub(crate) fn unused_clip_name(&self, wanted: &str) -> String {
+        let mut name = wanted.to_string();
+        let mut number = 2;
+        while self.clip_named(&name).is_some() {
+            name = format!("{wanted} {number}");
+            number += 1;
+        }
+        name
+    }
+
+    /// A table about `rig` (this file's rig, perhaps with other reference joints).
+    pub(crate) fn table(&self, kind: &str, rig: &Rig) -> Table {
+        Table::of_rig(kind, rig, self.layout.skin_name.clone(), self.layout.mesh_name.clone())
+    }
+
+    /// Checks that `rig` numbers vertices, joints and controls as this file does.
+    pub(crate) fn check_same_rig(&self, rig: &Rig, what: &'static str) -> Result<(), WriteError> {
+        let joint_names = |rig: &Rig| -> Vec<String> {
+            rig.skeleton().joints().iter().map(|joint| joint.name.clone()).collect()
+        };
+        let control_names =
+            |rig: &Rig| -> Vec<String> { rig.controls().iter().map(|c| c.name.clone()).collect() };
+        let problem = if let Err(error) = self.rig.correspondence_in(rig) {
+            error.to_string()
+        } else if joint_names(rig) != joint_names(&self.rig) || control_names(rig) != control_names(&self.rig)
+        {
+            "joints or controls are in another order".into()
+        } else {
+            return Ok(());
+        };
+        Err(WriteError::OtherRig { what, problem })
+    }
+}
