@@ -1,13 +1,15 @@
 //! Skin weights from the distance to the bones, for rigs that have none (EigenSkin §2.1).
 //!
 //! A joint's bone is made of the segments to its children; a joint without children continues the
-//! bone that leads to it. With d_b the distance of a vertex to bone b and k a kernel that falls
-//! smoothly from one at zero to zero at one:
+//! bone that leads to it. A vertex belongs to its nearest bone. Around a joint, the bones on both
+//! sides share it: the further bone's weight falls smoothly with the distance t from the plane
+//! through the joint across the limb. With d_b the distance of a vertex to bone b, k a kernel that
+//! falls smoothly from one at zero to zero at one, and s a smooth step from zero at −1 to one at 1:
 //!
 //! ```text
-//! owner_n  = Π_m k((d_n − d_m)₊ / separation)             how much bone n owns the vertex
-//! share_nb = k((d_b − d_n)₊ / blend), b = n or its neighbour in the joint tree
-//! weight_b = Σ_n owner_n · share_nb / Σ_b share_nb        then scaled to sum one
+//! owner_n  = Π_m k((d_n − d_m)₊ / separation)         how much bone n owns the vertex
+//! share_nb = s(±t / blend) · k((d_b − d_n)₊ / near)   for n's parent and children b
+//! weight_b = Σ_n owner_n · share_nb                   scaled to sum one; n keeps what is left
 //! ```
 //!
 //! Only the owner and its neighbours in the joint tree pull at a vertex, so one finger does not
@@ -26,8 +28,8 @@ use crate::weights::{Influence, SkinWeights, WeightsError};
 pub struct BoneDistanceParams {
     /// joints that may pull at one vertex; default 4
     pub max_influences: usize,
-    /// width of the transition between a bone and its neighbour in the joint tree, as a share of
-    /// the limb's thickness; default 0.7
+    /// half the width of the transition between a bone and its neighbour in the joint tree, as a
+    /// share of the limb's thickness (its radius); default 1.3
     pub blend: f64,
     /// width of the transition between bones that are no neighbours (two fingers, two legs), as a
     /// share of the limb's thickness; default 0.3
@@ -41,7 +43,7 @@ pub struct BoneDistanceParams {
 
 impl Default for BoneDistanceParams {
     fn default() -> Self {
-        Self { max_influences: 4, blend: 0.7, separation: 0.3, leaf_continuation: 0.75, smoothing_rounds: 0 }
+        Self { max_influences: 4, blend: 1.3, separation: 0.3, leaf_continuation: 0.75, smoothing_rounds: 0 }
     }
 }
 
@@ -74,13 +76,13 @@ pub fn weights_from_bone_distance(
 ) -> Result<SkinWeights, BoneDistanceError> {
     check(skeleton, params)?;
     let bones = bones_of(skeleton, params.leaf_continuation);
-    let neighbours = tree_neighbours(skeleton);
+    let crossings = crossings_of(skeleton);
     // A vertex on a bone has no thickness; a hair's breadth keeps the kernels finite.
     let thinnest = 1e-4 * mesh.size();
     let mut weights: Vec<Vec<(u32, f64)>> = mesh
         .positions()
         .par_iter()
-        .map(|p| weights_at(p.as_dvec3(), &bones, &neighbours, params, thinnest))
+        .map(|p| weights_at(p.as_dvec3(), &bones, &crossings, params, thinnest))
         .collect();
     if params.smoothing_rounds > 0 {
         let adjacent = adjacent_vertices(mesh);
@@ -88,7 +90,8 @@ pub fn weights_from_bone_distance(
             weights = smoothed(&weights, &adjacent);
         }
     }
-    let influences = weights.into_iter().map(|list| strongest(list, params.max_influences));
+    let faintest = if params.smoothing_rounds > 0 { FAINTEST } else { 0.0 };
+    let influences = weights.into_iter().map(|list| strongest(list, params.max_influences, faintest));
     Ok(SkinWeights::new(skeleton.joint_count(), influences)?.0)
 }
 
@@ -129,59 +132,88 @@ fn bones_of(skeleton: &Skeleton, leaf_continuation: f64) -> Vec<Vec<(DVec3, DVec
         .collect()
 }
 
-/// `joint` → itself, its parent and its children.
-fn tree_neighbours(skeleton: &Skeleton) -> Vec<Vec<usize>> {
+/// The plane across the limb at a joint.
+struct Crossing {
+    parent: Option<usize>,
+    at: DVec3,
+    /// unit direction of the limb; none where the joint sits on its parent and has no bone
+    along: Option<DVec3>,
+}
+
+/// `joint` → where the limb passes from its parent's bone to its own.
+fn crossings_of(skeleton: &Skeleton) -> Vec<Crossing> {
     (0..skeleton.joint_count())
         .map(|joint| {
-            let mut list = vec![joint];
-            list.extend(skeleton.joints()[joint].parent);
-            list.extend(skeleton.children(joint));
-            list
+            let at = skeleton.rest_position(joint);
+            let parent = skeleton.joints()[joint].parent;
+            let incoming = parent.map_or(DVec3::ZERO, |p| at - skeleton.rest_position(p)).normalize_or_zero();
+            let outgoing = skeleton
+                .children(joint)
+                .map(|child| (skeleton.rest_position(child) - at).normalize_or_zero())
+                .sum::<DVec3>()
+                .normalize_or_zero();
+            // A limb that turns right back has no plane across it; its own bone decides then.
+            let along = (incoming + outgoing).try_normalize().or(outgoing.try_normalize());
+            Crossing { parent, at, along }
         })
         .collect()
 }
+
+/// A neighbouring bone counts only up to this many thicknesses beyond the owner.
+const NEAR: f64 = 1.5;
 
 /// Weights of one vertex by joint, summing to one.
 fn weights_at(
     vertex: DVec3,
     bones: &[Vec<(DVec3, DVec3)>],
-    neighbours: &[Vec<usize>],
+    crossings: &[Crossing],
     params: &BoneDistanceParams,
     thinnest: f64,
 ) -> Vec<(u32, f64)> {
-    let distances: Vec<f64> = bones
-        .iter()
-        .map(|bone| {
-            bone.iter().map(|&(a, b)| distance_to_segment(vertex, a, b)).fold(f64::INFINITY, f64::min)
-        })
-        .collect();
+    let to_bone = |bone: &Vec<(DVec3, DVec3)>| {
+        bone.iter().map(|&(a, b)| distance_to_segment(vertex, a, b)).fold(f64::INFINITY, f64::min)
+    };
+    let distances: Vec<f64> = bones.iter().map(to_bone).collect();
     let nearest = distances.iter().copied().fold(f64::INFINITY, f64::min);
     let thickness = nearest.max(thinnest);
     let (blend, separation) = (params.blend * thickness, params.separation * thickness);
+    // How far the vertex has passed from the parent's bone to the joint's own: 0 to 1.
+    let passed = |joint: usize| {
+        let crossing = &crossings[joint];
+        crossing.along.map(|along| rising_step((vertex - crossing.at).dot(along) / blend))
+    };
     let mut weights = vec![0.0; bones.len()];
     for owner in 0..bones.len() {
-        if distances[owner] - nearest >= separation {
+        let behind = distances[owner] - nearest;
+        if behind >= separation {
             continue;
         }
-        let owned: f64 =
-            distances.iter().map(|&other| falling_kernel((distances[owner] - other) / separation)).product();
-        let shares: Vec<f64> = neighbours[owner]
-            .iter()
-            .map(|&bone| falling_kernel((distances[bone] - distances[owner]) / blend))
-            .collect();
-        // The owner's own share is one, so the sum is never zero.
-        let sum: f64 = shares.iter().sum();
-        for (&bone, share) in neighbours[owner].iter().zip(&shares) {
+        let lead = |&other: &f64| falling_kernel((distances[owner] - other) / separation);
+        let owned: f64 = distances.iter().map(lead).product();
+        let near = |bone: usize| falling_kernel((distances[bone] - distances[owner]) / (NEAR * thickness));
+        let mut shares = Vec::new();
+        if let (Some(parent), Some(share)) = (crossings[owner].parent, passed(owner)) {
+            shares.push((parent, (1.0 - share) * near(parent)));
+        }
+        for child in (0..bones.len()).filter(|&child| crossings[child].parent == Some(owner)) {
+            shares.push((child, passed(child).unwrap_or(0.0) * near(child)));
+        }
+        let kept: f64 = shares.iter().map(|&(_, share)| 1.0 - share).product();
+        let sum = kept + shares.iter().map(|&(_, share)| share).sum::<f64>();
+        weights[owner] += owned * kept / sum;
+        for (bone, share) in shares {
             weights[bone] += owned * share / sum;
         }
     }
     let sum: f64 = weights.iter().sum();
-    weights
-        .iter()
-        .enumerate()
-        .filter(|&(_, &weight)| weight > 0.0)
-        .map(|(joint, &weight)| (joint as u32, weight / sum))
-        .collect()
+    let pulling = weights.iter().enumerate().filter(|&(_, &weight)| weight > 0.0);
+    pulling.map(|(joint, &weight)| (joint as u32, weight / sum)).collect()
+}
+
+/// From zero at −1 to one at 1, with no slope at either end.
+fn rising_step(x: f64) -> f64 {
+    let x = 0.5 + 0.5 * x.clamp(-1.0, 1.0);
+    x * x * (3.0 - 2.0 * x)
 }
 
 /// One up to zero, then falling to zero at one, with no slope at either end.
@@ -246,14 +278,18 @@ fn smoothed(weights: &[Vec<(u32, f64)>], adjacent: &[Vec<u32>]) -> Vec<Vec<(u32,
     (0..weights.len()).into_par_iter().map(one).collect()
 }
 
-/// The `most` heaviest, less the next one's weight: a joint enters and leaves the set at zero.
-fn strongest(mut list: Vec<(u32, f64)>, most: usize) -> Vec<Influence> {
+/// Smoothing spreads weights thinly over many vertices; this much is taken off them all.
+const FAINTEST: f64 = 2e-3;
+
+/// The `most` heaviest, less the next one's weight (or `faintest`): a joint enters and leaves the
+/// set at zero.
+fn strongest(mut list: Vec<(u32, f64)>, most: usize, faintest: f64) -> Vec<Influence> {
     list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let cut = list.get(most).map_or(0.0, |&(_, weight)| weight);
+    let cut = list.get(most).map_or(0.0, |&(_, weight)| weight).max(faintest);
     list.truncate(most);
-    // All equal leaves nothing after the cut: then they share.
-    let left = list.iter().map(|&(_, weight)| weight - cut).sum::<f64>();
-    let cut = if left > 1e-9 { cut } else { 0.0 };
+    // As heavy as the one left out: then there is nothing between them, and they share.
+    let cut = if list.first().is_some_and(|&(_, weight)| weight - cut > 1e-9) { cut } else { 0.0 };
+    list.retain(|&(_, weight)| weight > cut);
     let sum: f64 = list.iter().map(|&(_, weight)| weight - cut).sum();
     list.iter().map(|&(joint, weight)| Influence { joint, weight: ((weight - cut) / sum) as f32 }).collect()
 }

@@ -138,6 +138,7 @@ fn bar(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Character, Char
         along: DVec3::Y,
         bone: DVec3::Y,
         half_width: 2.0 * HALF_SIDE,
+        twist_from: 0.0,
         twist_length: HALF_LENGTH,
         branch: None,
     };
@@ -145,7 +146,12 @@ fn bar(positions: Vec<Vec3>, triangles: Vec<[u32; 3]>) -> Result<Character, Char
         rig: Arc::new(rig),
         motion_keys: one_after_the_other(&degrees),
         degrees_of_freedom: degrees,
-        flesh: Flesh { bends: vec![None, Some(upper)], branches: vec![] },
+        flesh: Flesh {
+            bends: vec![None, Some(upper)],
+            branches: vec![],
+            swellings: vec![],
+            highest_swelling: 1.0,
+        },
         named_angles: vec![],
     })
 }

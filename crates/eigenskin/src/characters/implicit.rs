@@ -54,12 +54,10 @@ impl Group {
     }
 }
 
-/// A whole body: groups in a row, dents pressed into it, then cut off by rounded planes.
+/// A whole body: groups in a row, then cut off by rounded planes.
 #[derive(Debug, Clone)]
 pub(super) struct Body {
     pub groups: Vec<Group>,
-    /// limbs to press out of the body, each with the width of its fillet
-    pub dents: Vec<(Capsule, f64)>,
     /// point, outward unit normal, width of the rounding
     pub cuts: Vec<(DVec3, DVec3, f64)>,
 }
@@ -69,9 +67,6 @@ impl Body {
         let mut all = Sample { value: f64::INFINITY, gradient: DVec3::ZERO };
         for group in &self.groups {
             all = smooth_union(all, group.sample(point), group.joins);
-        }
-        for (dent, width) in &self.dents {
-            all = negative(smooth_union(negative(all), dent.sample(point), *width));
         }
         for &(at, normal, width) in &self.cuts {
             let outside = Sample { value: (point - at).dot(normal), gradient: normal };
@@ -122,8 +117,8 @@ fn negative(sample: Sample) -> Sample {
 fn smooth_union(a: Sample, b: Sample, width: f64) -> Sample {
     let (low, high) = if a.value <= b.value { (a, b) } else { (b, a) };
     let near = 1.0 - (high.value - low.value) / width;
-    // Also true for an infinite or undefined difference.
-    if !(near > 0.0) {
+    // Undefined when both are infinite: no fillet either.
+    if near <= 0.0 || near.is_nan() {
         return low;
     }
     Sample {
@@ -136,7 +131,7 @@ fn smooth_union(a: Sample, b: Sample, width: f64) -> Sample {
 mod tests {
     use super::*;
 
-    /// Two crossing limbs with a dent and a cut: everything the gradient passes through.
+    /// Crossing limbs and a cut: everything the gradient passes through.
     fn body() -> Body {
         Body {
             groups: vec![
@@ -150,7 +145,6 @@ mod tests {
                 },
                 Group { limbs: vec![Capsule::new(DVec3::NEG_X, DVec3::X, 0.4, 0.6)], blend: 0.1, joins: 0.4 },
             ],
-            dents: vec![(Capsule::new(DVec3::new(0.0, 1.0, 0.6), DVec3::new(0.0, 1.3, 0.6), 0.3, 0.3), 0.1)],
             cuts: vec![(DVec3::new(0.0, -0.2, 0.0), DVec3::NEG_Y, 0.2)],
         }
     }

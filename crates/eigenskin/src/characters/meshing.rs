@@ -144,11 +144,7 @@ mod tests {
     #[test]
     fn a_capsule_gets_exactly_the_triangles_asked_for() {
         let limb = Capsule::new(DVec3::ZERO, DVec3::Y, 0.3, 0.3);
-        let body = Body {
-            groups: vec![Group { limbs: vec![limb], blend: 0.1, joins: 0.1 }],
-            dents: vec![],
-            cuts: vec![],
-        };
+        let body = Body { groups: vec![Group { limbs: vec![limb], blend: 0.1, joins: 0.1 }], cuts: vec![] };
         for count in [400, 402, 5000] {
             let surface = skin_of(&body, count, 0.1).unwrap();
             assert_eq!(surface.triangles.len(), count);

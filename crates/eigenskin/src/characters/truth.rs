@@ -9,12 +9,14 @@
 //! limb, gives way sideways, and the outer side thins (widths times 1 + b(x + x²), x = s′θy, which
 //! leaves the mean volume as it is). Twist about a bone is spread evenly along the whole bone.
 //!
-//! Where several limbs leave one body (fingers), each vertex belongs to each of them by how close
-//! it is to their flesh. Rotations of the limbs are added there, so that web skin between two bent
-//! fingers turns with both; the more its limbs disagree the less it follows, since skin tears at
-//! neither. This is what makes the corrections of neighbouring joints more than their sum.
+//! Bending also makes flesh swell in places (a biceps, the pads of the palm): the swellings of all
+//! joints add up and saturate, as flesh that is pressed out already gives less.
 //!
-//! Joints only turn here; where a pose also moves or scales them, skin and bones part.
+//! Where several limbs leave one body (fingers), each vertex belongs to each of them by how close
+//! it is to their flesh, and web skin between two fingers follows a mean of both.
+//!
+//! So the corrections of neighbouring joints do not simply add, but bending one finger leaves the
+//! others alone. Joints only turn here; where a pose also moves or scales them, skin and bones part.
 
 use glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use rayon::prelude::*;
@@ -33,8 +35,24 @@ pub fn true_shape(character: &Character, pose: &Pose) -> Vec<Vec3> {
 pub(super) struct Flesh {
     /// `joint`; none for the root, which carries everything
     pub bends: Vec<Option<Bend>>,
-    /// limbs that leave the body side by side; empty when there is only one
+    /// limbs that leave the body side by side; a single limb is the body itself and not listed
     pub branches: Vec<Branch>,
+    pub swellings: Vec<Swelling>,
+    /// no swelling is higher than this
+    pub highest_swelling: f64,
+}
+
+/// Flesh that bending a joint presses out.
+#[derive(Debug, Clone)]
+pub(super) struct Swelling {
+    pub joint: usize,
+    pub centre: DVec3,
+    /// distance from the centre where it ends
+    pub reach: f64,
+    /// how far the centre comes out when the joint is bent by a right angle
+    pub push: DVec3,
+    /// the only limb it shows on; none: on all skin within its reach
+    pub branch: Option<usize>,
 }
 
 /// The stretch of skin over which a joint bends.
@@ -46,7 +64,9 @@ pub(super) struct Bend {
     pub bone: DVec3,
     /// the bend begins this far before the joint and ends as far behind it
     pub half_width: f64,
-    /// twist is spread from the joint this far along its bone
+    /// twist begins this far along the bone from the joint; negative before it
+    pub twist_from: f64,
+    /// twist is spread over this stretch of the bone
     pub twist_length: f64,
     /// index of the limb it belongs to
     pub branch: Option<usize>,
@@ -64,16 +84,23 @@ pub(super) struct Branch {
 #[derive(Debug, Clone)]
 pub struct SweptSkin<'a> {
     character: &'a Character,
-    /// `vertex` → the joints that turn it, deepest in the hierarchy first
-    shares: Vec<Vec<Share>>,
+    /// `vertex`
+    fibres: Vec<Fibre>,
+}
+
+/// What moves one vertex.
+#[derive(Debug, Clone)]
+struct Fibre {
+    /// limbs it belongs to, with how much; the sum is at most one, the rest stays with the root
+    limbs: Vec<(f64, Vec<Share>)>,
+    /// joint that makes it swell, and the displacement at a right angle
+    swellings: Vec<(usize, DVec3)>,
 }
 
 /// How much of a joint's motion reaches a vertex.
 #[derive(Debug, Clone, Copy)]
 struct Share {
     joint: usize,
-    /// joints between it and the root
-    depth: usize,
     /// share of the bend, and its slope along the limb
     bend: f64,
     bend_slope: f64,
@@ -94,77 +121,62 @@ struct Turn {
 /// Skin this close to a limb's surface is the limb's own, in shares of the limb's reach.
 const OWN_SKIN: f64 = 0.01;
 /// Sideways give of the inner side of a bend.
-const SIDEWAYS: f64 = 0.45;
+const SIDEWAYS: f64 = 0.6;
 /// Bends well below this angle do not press the flesh aside, radians.
 const PRESSING_BEND: f64 = 0.5;
 
 impl<'a> SweptSkin<'a> {
     /// Finds which joints turn which vertices.
     pub fn new(character: &'a Character) -> Self {
-        let skeleton = character.rig.skeleton();
-        let depths: Vec<usize> = (0..skeleton.joint_count())
-            .map(|joint| std::iter::successors(Some(joint), |&j| skeleton.joints()[j].parent).count())
-            .collect();
-        let shares = character
-            .rig
-            .mesh()
-            .positions()
-            .par_iter()
-            .map(|p| {
-                let mut shares =
-                    shares_at(&character.flesh, p.as_dvec3(), &depths, |j| skeleton.rest_position(j));
-                shares.sort_by(|a, b| b.depth.cmp(&a.depth).then(a.joint.cmp(&b.joint)));
-                shares
-            })
-            .collect();
-        Self { character, shares }
+        let positions = character.rig.mesh().positions();
+        let fibres = positions.par_iter().map(|p| fibre_at(character, p.as_dvec3())).collect();
+        Self { character, fibres }
     }
 
     /// The true shape in a pose, `vertex`.
     pub fn shape(&self, pose: &Pose) -> Vec<Vec3> {
         let skeleton = self.character.rig.skeleton();
+        let positions = self.character.rig.mesh().positions();
         let Some(root) = skeleton.first_root() else {
-            return self.character.rig.mesh().positions().to_vec();
+            return positions.to_vec();
         };
         let turns: Vec<Turn> = (0..skeleton.joint_count()).map(|joint| self.turn_of(pose, joint)).collect();
         let posed_from_rest: DAffine3 = pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest;
-        self.character
-            .rig
-            .mesh()
-            .positions()
-            .par_iter()
-            .zip(&self.shares)
-            .map(|(rest, shares)| {
-                posed_from_rest.transform_point3(self.swept(rest.as_dvec3(), shares, &turns)).as_vec3()
-            })
-            .collect()
+        let moved = |(rest, fibre): (&Vec3, &Fibre)| {
+            posed_from_rest.transform_point3(self.swept(rest.as_dvec3(), fibre, &turns)).as_vec3()
+        };
+        positions.par_iter().zip(&self.fibres).map(moved).collect()
     }
 
     /// A vertex before the root carries it along.
-    fn swept(&self, rest: DVec3, shares: &[Share], turns: &[Turn]) -> DVec3 {
-        let mut point = rest;
+    fn swept(&self, rest: DVec3, fibre: &Fibre, turns: &[Turn]) -> DVec3 {
+        let swelling: DVec3 = fibre
+            .swellings
+            .iter()
+            .map(|&(joint, push)| push * (1.0 - turns[joint].bend.length().cos()))
+            .sum();
+        let saturation = swelling.length() / self.character.flesh.highest_swelling;
+        let swollen = rest + swelling / (1.0 + saturation * saturation).sqrt();
+        let mut moved = swollen;
+        for (member, shares) in &fibre.limbs {
+            moved += *member * (self.swept_along(rest, swollen, shares, turns) - swollen);
+        }
+        moved
+    }
+
+    /// A vertex as one limb moves it: the joints' turns from the limb's end to its root.
+    fn swept_along(&self, rest: DVec3, swollen: DVec3, shares: &[Share], turns: &[Turn]) -> DVec3 {
+        let mut point = swollen;
         for share in shares {
             if let Some(bend) = &self.character.flesh.bends[share.joint] {
                 point += pressed_aside(rest, share, &turns[share.joint], bend.along);
             }
         }
-        for level in shares.chunk_by(|a, b| a.depth == b.depth) {
-            let mut pivot = DVec3::ZERO;
-            let mut weight = 0.0;
-            let mut bend = DVec3::ZERO;
-            let mut twist = DVec3::ZERO;
-            for share in level {
-                let turn = &turns[share.joint];
-                let pull = share.bend + share.twist;
-                pivot += pull * turn.pivot;
-                weight += pull;
-                bend += share.bend * turn.bend;
-                twist += share.twist * turn.twist;
-            }
-            pivot /= weight;
-            let follows = agreement(level, turns, bend);
-            let rotation = DQuat::from_scaled_axis(follows * bend) * DQuat::from_scaled_axis(twist);
-            point = pivot + rotation * (point - pivot);
+        for share in shares {
+            let turn = &turns[share.joint];
+            let rotation = DQuat::from_scaled_axis(share.bend * turn.bend)
+                * DQuat::from_scaled_axis(share.twist * turn.twist);
+            point = turn.pivot + rotation * (point - turn.pivot);
         }
         point
     }
@@ -189,24 +201,36 @@ impl<'a> SweptSkin<'a> {
     }
 }
 
-/// The joints that reach a point at rest.
-fn shares_at(flesh: &Flesh, point: DVec3, depths: &[usize], pivot_of: impl Fn(usize) -> DVec3) -> Vec<Share> {
+/// What moves a point at rest.
+fn fibre_at(character: &Character, point: DVec3) -> Fibre {
+    let flesh = &character.flesh;
     let belongs = membership(&flesh.branches, point);
+    let limbs = if belongs.is_empty() {
+        vec![(1.0, shares_along(character, None, point))]
+    } else {
+        let near = belongs.iter().enumerate().filter(|&(_, &member)| member > 0.0);
+        near.map(|(branch, &member)| (member, shares_along(character, Some(branch), point))).collect()
+    };
+    let swell = |swelling: &Swelling| {
+        let far = (point - swelling.centre).length_squared() / (swelling.reach * swelling.reach);
+        let member = swelling.branch.map_or(1.0, |branch| belongs[branch]);
+        (swelling.joint, swelling.push * (member * (1.0 - far).max(0.0).powi(3)))
+    };
+    let swellings = flesh.swellings.iter().map(swell).filter(|(_, push)| *push != DVec3::ZERO).collect();
+    Fibre { limbs, swellings }
+}
+
+/// The joints of one limb that reach a point at rest, from the limb's end to its root. (Characters
+/// list their joints parents first.)
+fn shares_along(character: &Character, branch: Option<usize>, point: DVec3) -> Vec<Share> {
     let mut shares = Vec::new();
-    for (joint, bend) in flesh.bends.iter().enumerate() {
-        let Some(bend) = bend else { continue };
-        let member = bend.branch.map_or(1.0, |branch| belongs[branch]);
-        let offset = point - pivot_of(joint);
+    for (joint, bend) in character.flesh.bends.iter().enumerate().rev() {
+        let Some(bend) = bend.as_ref().filter(|bend| bend.branch == branch) else { continue };
+        let offset = point - character.rig.skeleton().rest_position(joint);
         let (rise, slope) = smootherstep(0.5 + 0.5 * offset.dot(bend.along) / bend.half_width);
-        let twist = ramp(offset.dot(bend.bone) / bend.twist_length);
-        if member > 0.0 && (rise > 0.0 || twist > 0.0) {
-            shares.push(Share {
-                joint,
-                depth: depths[joint],
-                bend: member * rise,
-                bend_slope: member * slope * 0.5 / bend.half_width,
-                twist: member * twist,
-            });
+        let twist = ramp((offset.dot(bend.bone) - bend.twist_from) / bend.twist_length);
+        if rise > 0.0 || twist > 0.0 {
+            shares.push(Share { joint, bend: rise, bend_slope: slope * 0.5 / bend.half_width, twist });
         }
     }
     shares
@@ -241,12 +265,6 @@ fn pressed_aside(rest: DVec3, share: &Share, turn: &Turn, along: DVec3) -> DVec3
     // The bend's axis has no direction at rest: fade in, so that all stays smooth there.
     let fade = turn.bend.length_squared() + PRESSING_BEND * PRESSING_BEND;
     turn.bend * (turn.bend.dot(offset) / fade) * SIDEWAYS * (squeeze + squeeze * squeeze)
-}
-
-/// One where the limbs at a vertex turn alike or only one of them pulls, less the more they differ.
-fn agreement(level: &[Share], turns: &[Turn], bend: DVec3) -> f64 {
-    let _ = (level, turns, bend);
-    1.0
 }
 
 /// 6x⁵ − 15x⁴ + 10x³ within [0, 1], and its slope.

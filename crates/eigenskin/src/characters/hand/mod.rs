@@ -10,7 +10,7 @@ use glam::{DQuat, DVec3};
 
 use super::implicit::Group;
 use super::meshing::skin_of;
-use super::truth::{Bend, Branch, Flesh};
+use super::truth::{Bend, Branch, Flesh, Swelling};
 use super::{Character, CharacterError, DegreeOfFreedom, degree, joint};
 use crate::bone_distance::{BoneDistanceParams, weights_from_bone_distance};
 use crate::mesh::Mesh;
@@ -34,7 +34,7 @@ pub fn hand(triangles: usize) -> Result<Character, CharacterError> {
     let positions = surface.positions.iter().map(|p| p.as_vec3()).collect();
     let mesh = Mesh::new(positions, surface.triangles, None)?;
     let skeleton = skeleton(&fingers)?;
-    let params = BoneDistanceParams { leaf_continuation: 0.7, ..BoneDistanceParams::default() };
+    let params = BoneDistanceParams { leaf_continuation: 0.7, blend: 0.85, ..BoneDistanceParams::default() };
     let weights = weights_from_bone_distance(&mesh, &skeleton, &params)?;
     let degrees_of_freedom = degrees_of_freedom();
     Ok(Character {
@@ -71,7 +71,7 @@ fn fingers() -> [Finger; 5] {
     let thumb = Finger {
         name: "thumb",
         points: [thumb_start, thumb_1, thumb_2, thumb_3],
-        radii: [0.0150, 0.0112, 0.0098, 0.0082],
+        radii: [0.0150, 0.0115, 0.0102, 0.0090],
         metacarpal: None,
         back: DVec3::new(0.72, -0.30, -0.62),
         half_widths: [0.024, 0.018, 0.0145],
@@ -92,7 +92,7 @@ fn fingers() -> [Finger; 5] {
             radii,
             metacarpal: Some(base),
             back: DVec3::NEG_Z,
-            half_widths: [2.2 * radii[0], 1.8 * radii[1], 1.45 * radii[2]],
+            half_widths: [2.5 * radii[0], 1.8 * radii[1], 1.45 * radii[2]],
         }
     };
     [
@@ -103,7 +103,7 @@ fn fingers() -> [Finger; 5] {
             mm(26.0, 90.0, -3.0),
             6.0,
             [41.0, 25.0, 17.0],
-            [9.6, 8.6, 7.7, 6.4],
+            [9.5, 8.7, 8.0, 7.2],
         ),
         finger(
             "middle-finger",
@@ -111,7 +111,7 @@ fn fingers() -> [Finger; 5] {
             mm(4.5, 93.5, -5.5),
             0.5,
             [45.0, 28.5, 18.0],
-            [9.7, 8.8, 7.9, 6.6],
+            [9.6, 8.9, 8.2, 7.4],
         ),
         finger(
             "ring-finger",
@@ -119,7 +119,7 @@ fn fingers() -> [Finger; 5] {
             mm(-15.5, 88.0, -4.5),
             -4.5,
             [41.0, 27.0, 18.0],
-            [9.2, 8.2, 7.4, 6.2],
+            [9.1, 8.4, 7.7, 7.0],
         ),
         finger(
             "pinky-finger",
@@ -127,7 +127,7 @@ fn fingers() -> [Finger; 5] {
             mm(-33.5, 78.5, -1.0),
             -13.0,
             [32.5, 19.5, 15.5],
-            [8.1, 7.1, 6.4, 5.4],
+            [8.0, 7.3, 6.7, 6.1],
         ),
     ]
 }
@@ -171,13 +171,13 @@ fn degrees_of_freedom() -> Vec<DegreeOfFreedom> {
     for finger in 0..5 {
         let first = first_joint(finger);
         if finger == 0 {
-            degrees.push(degree(first, DVec3::X, -35.0, 20.0));
-            degrees.push(degree(first, DVec3::Y, -30.0, 30.0));
+            degrees.push(degree(first, DVec3::X, -30.0, 15.0));
+            degrees.push(degree(first, DVec3::Y, -20.0, 20.0));
             degrees.push(degree(first + 1, DVec3::X, -55.0, 0.0));
             degrees.push(degree(first + 2, DVec3::X, -75.0, 0.0));
         } else {
             degrees.push(degree(first, DVec3::X, -90.0, 0.0));
-            degrees.push(degree(first, DVec3::Y, -15.0, 15.0));
+            degrees.push(degree(first, DVec3::Y, -10.0, 10.0));
             degrees.push(degree(first + 1, DVec3::X, -100.0, 0.0));
             degrees.push(degree(first + 2, DVec3::X, -70.0, 0.0));
         }
@@ -198,6 +198,7 @@ fn flesh(fingers: &[Finger]) -> Flesh {
                 along: bone,
                 bone,
                 half_width: 0.015,
+                twist_from: 0.0,
                 twist_length: length,
                 branch: Some(branch),
             }));
@@ -210,6 +211,7 @@ fn flesh(fingers: &[Finger]) -> Flesh {
                 along: (incoming + bone.normalize()).normalize(),
                 bone: bone.normalize(),
                 half_width: finger.half_widths[index],
+                twist_from: 0.0,
                 twist_length: bone.length(),
                 branch: Some(branch),
             }));
@@ -220,5 +222,41 @@ fn flesh(fingers: &[Finger]) -> Flesh {
         let reach = if branch == 0 { 0.024 } else { 0.018 };
         branches.push(Branch { flesh: Group { limbs, blend: shape::FINGER_BLEND, joins: 0.0 }, reach });
     }
-    Flesh { bends, branches }
+    let swellings = fingers.iter().enumerate().flat_map(|(index, finger)| swellings(index, finger)).collect();
+    Flesh { bends, branches, swellings, highest_swelling: 0.014 }
+}
+
+/// Where a finger's flesh comes out when its joints bend.
+fn swellings(index: usize, finger: &Finger) -> Vec<Swelling> {
+    let first = first_joint(index);
+    let side = |k: usize| {
+        let along = (finger.points[k + 1] - finger.points[k]).normalize();
+        -(finger.back - along * finger.back.dot(along)).normalize()
+    };
+    let mut list = Vec::new();
+    for k in 0..3 {
+        // The inner side of the bone before the joint; for the first one, the palm.
+        let (palm, towards) = if k == 0 { (index > 0, DVec3::Z) } else { (false, side(k - 1)) };
+        let radius = finger.radii[k];
+        let before =
+            if k == 0 { finger.metacarpal.unwrap_or(finger.points[0]) } else { finger.points[k - 1] };
+        let back = if k == 0 { 1.0 * radius } else { 0.5 * finger.points[k].distance(before) };
+        let along = (finger.points[k] - before).normalize_or_zero();
+        list.push(Swelling {
+            joint: first + k,
+            centre: finger.points[k] - back * along + radius * towards,
+            reach: if palm { 2.2 * radius } else { 2.0 * radius },
+            push: towards * radius * if k == 0 { 0.8 } else { 0.6 },
+            branch: (!palm).then_some(index),
+        });
+        // The bare end of the bone at the outer side.
+        list.push(Swelling {
+            joint: first + k,
+            centre: finger.points[k] - radius * side(k),
+            reach: 1.5 * radius,
+            push: -0.22 * radius * side(k),
+            branch: Some(index),
+        });
+    }
+    list
 }
