@@ -13,6 +13,7 @@ use crate::gltf::pose_keys;
 use crate::gltf::rig::{self, FoundRig, RigLayout};
 use crate::gltf::table::Table;
 use crate::gltf::{from_rig, targets};
+use crate::limits::Counts;
 use crate::{FileKind, ReadOptions};
 
 /// A rig, the document it stands in, its clips, and what there is to say about it.
@@ -29,6 +30,8 @@ pub struct RigFile {
     pub notes: Vec<String>,
     /// what the file was
     pub kind: FileKind,
+    /// what engines limit, as the file was read or made
+    pub counts: Counts,
 }
 
 impl RigFile {
@@ -37,6 +40,7 @@ impl RigFile {
         let document = from_rig::build(&rig, name)?;
         let table = Table::of_rig("rig", &rig, None, None);
         let found = rig::read(&document, &ReadOptions::default(), Some(&table))?;
+        let counts = targets::engine_counts(&document, &found)?;
         Ok(Self {
             document,
             rig,
@@ -44,6 +48,7 @@ impl RigFile {
             clips: Vec::new(),
             notes: Vec::new(),
             kind: FileKind::Rig,
+            counts,
         })
     }
 
@@ -53,13 +58,14 @@ impl RigFile {
         found: FoundRig,
         table: Option<&Table>,
     ) -> Result<Self, GltfError> {
+        let counts = targets::engine_counts(&document, &found)?;
         if let Some(table) = table {
             targets::strip(&mut document, &found.layout, table)?;
         }
         let clips = Clip::read_all(&document)?;
         let kind = FileKind::of_table(table)?;
         let FoundRig { rig, layout, notes } = found;
-        Ok(Self { document, rig: Arc::new(rig), layout, clips, notes, kind })
+        Ok(Self { document, rig: Arc::new(rig), layout, clips, notes, kind, counts })
     }
 
     /// The same file with an animation added: one pose per time (seconds, rising), straight

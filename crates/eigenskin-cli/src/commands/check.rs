@@ -69,8 +69,7 @@ fn look(args: &Args) -> Result<Findings> {
     if let Some(set) = &examples {
         remarks.extend(same_pose_remarks(set));
     }
-    let counts = file.counts(model.as_ref())?;
-    remarks.extend(eigenskin_io::limits::check(&counts).iter().map(ToString::to_string));
+    remarks.extend(eigenskin_io::limits::check(&file.counts).iter().map(ToString::to_string));
     Ok(Findings { file, examples, model, remarks })
 }
 

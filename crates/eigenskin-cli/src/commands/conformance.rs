@@ -18,8 +18,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    let written = eigenskin_io::conformance::write_folder(&args.folder)?;
+    let written = eigenskin_io::conformance::write(&args.folder)?;
     Output::new(quiet, None)
-        .item("wrote", format!("{} in {}", counted(written, "model", "models"), args.folder.display()));
+        .item("wrote", format!("{} in {}", counted(written.len(), "model", "models"), args.folder.display()));
     Ok(())
 }

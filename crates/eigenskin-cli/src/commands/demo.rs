@@ -9,7 +9,7 @@ use eigenskin::characters::{Character, NamedPose, hand};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::EigenSkinParams;
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin::glam::Vec3;
 use eigenskin::metrics::{Evaluation, evaluate_against, vertex_errors};
 use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
@@ -185,7 +185,7 @@ fn worst_pose_picture(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluatio
         panel_width: 360,
         panel_height: 440,
         columns: 5,
-        view: View { from_direction: DVec3::new(0.3, -0.4, 1.0), up: DVec3::Y, ..View::default() },
+        view: View { from_direction: Vec3::new(0.3, -0.4, 1.0), up: Vec3::Y, ..View::default() },
         heat: HeatScale { maximum: None, label: "error in mm".to_string() },
         ..PictureParams::default()
     };

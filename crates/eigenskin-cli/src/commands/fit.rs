@@ -135,17 +135,18 @@ impl EigenSkinArgs {
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     rigs::check_not_input(&args.output, &[&args.rig, &args.examples])?;
-    let options = ReadOptions { skin: args.skin.clone(), ..ReadOptions::default() };
-    let mut rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
+    let options = rigs::read_options(args.skin.as_deref());
+    let rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
+    output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(rig_file.rig())));
     for note in &rig_file.notes {
-        output.warning(format!("{}: {note}", args.rig.display()));
+        output.item("", note);
     }
     let (examples_file, set) = eigenskin_io::read_examples(&args.examples, &options)?;
-    let rig = rigs::with_references_of(&rig_file.rig, &examples_file.rig)?;
-    rig_file.rig = rigs::settle_references(rig, args.parents.as_ref(), &output)?;
+    let rig = rigs::with_references_of(rig_file.rig(), examples_file.rig())?;
+    let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;
+    let rig_file = rig_file.with_rig(rig)?;
     let set =
-        frames::select(rigs::examples_for(&rig_file.rig, set, &args.examples)?, args.frames.as_deref())?;
-    output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(&rig_file.rig)));
+        frames::select(rigs::examples_for(rig_file.rig(), set, &args.examples)?, args.frames.as_deref())?;
     output.item("examples", format!("{}: {}", args.examples.display(), counted(set.len(), "pose", "poses")));
 
     let (Method::Eigenskin, params) = (args.method, args.eigenskin.params());

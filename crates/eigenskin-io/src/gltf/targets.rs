@@ -8,8 +8,9 @@ use super::append::{self, remove_key};
 use super::clip::{Channel, Clip, Path};
 use super::document::Document;
 use super::error::GltfError;
-use super::rig::RigLayout;
+use super::rig::{FoundRig, RigLayout};
 use super::table::Table;
+use crate::limits::Counts;
 
 /// Displacements of some vertices.
 #[derive(Debug, Clone)]
@@ -34,6 +35,25 @@ pub fn counts(document: &Document, layout: &RigLayout) -> Result<Vec<usize>, Glt
             Ok(primitives.into_iter().flatten().map(count).min().unwrap_or(0))
         })
         .collect()
+}
+
+/// What engines limit, counted over the rig's meshes, everybody's targets together.
+pub fn engine_counts(document: &Document, found: &FoundRig) -> Result<Counts, GltfError> {
+    let mut counts = Counts {
+        influences: found.rig.weights().most_influences(),
+        joints: found.rig.skeleton().joint_count(),
+        ..Counts::default()
+    };
+    for &mesh in &found.layout.meshes {
+        let primitives = document.entry("meshes", mesh)?.get("primitives").and_then(Value::as_array);
+        for primitive in primitives.into_iter().flatten() {
+            let targets = primitive.get("targets").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let attributes = targets.iter().filter_map(Value::as_object).map(serde_json::Map::len).sum();
+            counts.targets = counts.targets.max(targets.len());
+            counts.morphed_attributes = counts.morphed_attributes.max(attributes);
+        }
+    }
+    Ok(counts)
 }
 
 /// Appends targets to all primitives of the rig's meshes, in one order. `weights` (`target`) are
