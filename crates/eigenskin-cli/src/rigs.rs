@@ -18,7 +18,8 @@ pub fn read_options(skin: Option<&str>) -> ReadOptions {
     ReadOptions {
         skin: skin.map(str::to_string),
         missing_weights: Some(|mesh, skeleton| {
-            weights_from_bone_distance(mesh, skeleton, &BoneDistanceParams::default()).map_err(|e| e.to_string())
+            weights_from_bone_distance(mesh, skeleton, &BoneDistanceParams::default())
+                .map_err(|e| e.to_string())
         }),
         ..ReadOptions::default()
     }

@@ -131,7 +131,7 @@ pub enum ExamplesError {
     },
     /// The set belongs to another rig.
     #[error("the example set does not fit the rig: {0}")]
-    OtherRig(#[from] RigError),
+    OtherRig(RigError),
 }
 
 /// An example that says nothing new.
@@ -194,7 +194,7 @@ impl ExampleSet {
     /// The same examples for `rig`, which must be the same character (joints may be in another
     /// order and refer to other joints).
     pub fn for_rig(self, rig: &Arc<Rig>) -> Result<Self, ExamplesError> {
-        let correspondence = rig.correspondence_in(&self.rig)?;
+        let correspondence = rig.correspondence_in(&self.rig).map_err(ExamplesError::OtherRig)?;
         let examples = self
             .examples
             .into_iter()

@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 
-use eigenskin::driver::{Kernel, RbfParams};
+use eigenskin::driver::{Kernel, RbfParams, Ridge};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin::fit::{Budget, EigenSkinParams, FitError, fit_eigenskin};
@@ -47,7 +47,7 @@ proptest! {
     fn rest_stays_rest_with_any_ridge(ridge in prop_oneof![Just(0.0), 1e-6f64..1e3], kernel in kernel()) {
         let rig = tube();
         let params = EigenSkinParams {
-            interpolation: RbfParams { ridge, kernel, ..RbfParams::default() },
+            interpolation: RbfParams { ridge: Ridge::Fixed(ridge), kernel, ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
         let model = Arc::new(fit_eigenskin(&sweeps(&rig), &params).unwrap().model);
@@ -65,7 +65,7 @@ proptest! {
             base,
             support: SupportParams { threshold: 0.0, border: Border::Hard },
             budget: unlimited(),
-            interpolation: RbfParams { kernel, ..RbfParams::default() },
+            interpolation: RbfParams { kernel, ridge: Ridge::Fixed(0.0), ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
         let model = Arc::new(fit_eigenskin(&set, &params).unwrap().model);
@@ -201,7 +201,7 @@ fn same_pose_rule() {
         ExampleSet::new(rig.clone(), examples).unwrap()
     };
     let fit = |set: &ExampleSet, ridge: f64| {
-        let interpolation = RbfParams { ridge, ..RbfParams::default() };
+        let interpolation = RbfParams { ridge: Ridge::Fixed(ridge), ..RbfParams::default() };
         fit_eigenskin(set, &EigenSkinParams { interpolation, ..EigenSkinParams::default() })
     };
     // Rest within tolerance, and a repetition, are merged and listed.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use eigenskin::basis::principal_components;
-use eigenskin::driver::{FeatureGroup, Kernel, RbfParams, Samples, TailChoice, Width, fit_rbf};
+use eigenskin::driver::{FeatureGroup, Kernel, RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
 use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::pose::Pose;
 use eigenskin::skeleton::Skeleton;
@@ -62,7 +62,7 @@ fn interpolation_equals_scipys() {
         let params = RbfParams {
             kernel,
             width: Width::Fixed(case["width"].as_f64().unwrap()),
-            ridge: case["ridge"].as_f64().unwrap(),
+            ridge: Ridge::Fixed(case["ridge"].as_f64().unwrap()),
             tail: match case["degree"].as_i64().unwrap() {
                 -1 => TailChoice::None,
                 0 => TailChoice::Constant,
@@ -105,7 +105,7 @@ fn leave_one_out_with_ridge_and_tail_equals_refitting() {
     let params = RbfParams {
         kernel: Kernel::ThinPlate,
         width: Width::Fixed(1.0),
-        ridge: 0.02,
+        ridge: Ridge::Fixed(0.02),
         tail: TailChoice::Linear,
     };
     let found = fit_rbf(&samples, &all_values.concat(), &params).unwrap().leave_one_out;
@@ -145,6 +145,29 @@ fn coinciding_samples_are_refused() {
     let samples = two_controls(&[vec![0.5, 0.0], vec![0.7, 0.1], vec![0.5, 0.0]]);
     let error = fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &RbfParams::default()).unwrap_err();
     assert!(error.to_string().contains("poses 1 and 3"), "{error}");
-    let ridged = RbfParams { ridge: 1e-3, ..RbfParams::default() };
+    let ridged = RbfParams { ridge: Ridge::Fixed(1e-3), ..RbfParams::default() };
     assert!(fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &ridged).is_ok());
+}
+
+/// Many samples, some nearly at one place with slightly different values, as motion data have
+/// them: exact interpolation predicts left-out ones badly, and an automatic ridge is taken. Few
+/// samples are always hit exactly. Rest stays exact either way.
+#[test]
+fn crowded_samples_get_a_ridge_and_few_do_not() {
+    let fit = |pairs: u32| {
+        let rows: Vec<Vec<f64>> = (2..2 * pairs + 2)
+            .map(|i| vec![f64::from(i / 2) / f64::from(pairs) + 1e-5 * f64::from(i % 2), 0.0])
+            .collect();
+        let mut values = vec![0.0];
+        values.extend(rows.iter().enumerate().map(|(i, r)| (3.0 * r[0]).sin() + 0.005 * (i % 2) as f64));
+        fit_rbf(&two_controls(&rows), &values, &RbfParams::default()).unwrap()
+    };
+    let (crowded, few) = (fit(30), fit(5));
+    assert!(crowded.ridge > 0.0);
+    assert_eq!(few.ridge, 0.0);
+    for fit in [crowded, few] {
+        let mut out = [1.0];
+        fit.driver.evaluate_features(&[0.0, 0.0], &[0.0, 0.0], &mut out);
+        assert!(out[0].abs() < 1e-6, "{}", out[0]);
+    }
 }

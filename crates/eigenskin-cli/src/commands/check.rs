@@ -61,10 +61,13 @@ fn look(args: &Args) -> Result<Findings> {
     let mut remarks = file.notes.clone();
     remarks.extend(unit_remark(file.rig()));
     if let Some(guess) = guess_references(file.rig()) {
-        remarks.push(format!(
-            "the rig is flat: joints are siblings; fit measures each against a joint found by {:?}",
-            guess.source
-        ).to_lowercase());
+        remarks.push(
+            format!(
+                "the rig is flat: joints are siblings; fit measures each against a joint found by {:?}",
+                guess.source
+            )
+            .to_lowercase(),
+        );
     }
     if let Some(set) = &examples {
         remarks.extend(same_pose_remarks(set));

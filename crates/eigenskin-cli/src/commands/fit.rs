@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
-use eigenskin::driver::{Kernel, RbfParams, TailChoice, Width};
+use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, evaluate_against};
@@ -78,9 +78,10 @@ pub struct EigenSkinArgs {
     /// Width of the kernels in radians, or auto (by leave-one-out)
     #[arg(long, value_parser = parse_width, default_value = "auto")]
     width: Width,
-    /// How far examples may give way to smoothness; 0 is exact
-    #[arg(long, default_value_t = 0.0)]
-    ridge: f64,
+    /// How far examples may give way to smoothness: a number, 0 for exact, or auto (exact unless
+    /// examples are many and contradictory)
+    #[arg(long, value_parser = parse_ridge, default_value = "auto")]
+    ridge: Ridge,
     /// How far corrections may leave their range over the examples (share of it), or none
     #[arg(long, value_parser = parse_clamp, default_value = "0.5")]
     clamp: ClampArg,
@@ -228,6 +229,7 @@ pub fn fit_json(fit: &EigenSkinFit, training: &Evaluation, written: &ModelWriteR
                 "components": joint.component_count,
                 "singular_values": joint.singular_values,
                 "width": joint.width,
+                "ridge": joint.ridge,
                 "condition": joint.condition,
                 "leave_one_out": joint.leave_one_out,
             })
@@ -262,6 +264,15 @@ fn parse_width(text: &str) -> Result<Width, String> {
         "auto" => Ok(Width::LeaveOneOut),
         number => {
             number.parse().map(Width::Fixed).map_err(|_| "give a number of radians, or auto".to_string())
+        }
+    }
+}
+
+fn parse_ridge(text: &str) -> Result<Ridge, String> {
+    match text {
+        "auto" => Ok(Ridge::Automatic),
+        number => {
+            number.parse().map(Ridge::Fixed).map_err(|_| "give a number such as 0.01, or auto".to_string())
         }
     }
 }

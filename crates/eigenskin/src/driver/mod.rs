@@ -11,7 +11,7 @@ pub mod tail;
 
 pub use features::{FeatureGroup, FeatureScale, FeatureSource, Representation};
 pub use kernel::Kernel;
-pub use rbf::{RbfError, RbfFit, RbfParams, TailChoice, Width, fit_rbf};
+pub use rbf::{RbfError, RbfFit, RbfParams, Ridge, TailChoice, Width, fit_rbf};
 pub use samples::Samples;
 pub use tail::Tail;
 

@@ -19,18 +19,38 @@ pub struct RbfParams {
     pub kernel: Kernel,
     /// width of the kernels; default by leave-one-out
     pub width: Width,
-    /// how far examples may give way: added to the diagonal of Φ, where φ(0) is 1 for the kernels
-    /// that decay. Default 0: exact at the examples
-    pub ridge: f64,
+    /// how far examples may give way; default automatic
+    pub ridge: Ridge,
     /// polynomial part; default the least that the kernel needs
     pub tail: TailChoice,
 }
 
 impl Default for RbfParams {
     fn default() -> Self {
-        Self { kernel: Kernel::Gaussian, width: Width::LeaveOneOut, ridge: 0.0, tail: TailChoice::Automatic }
+        Self {
+            kernel: Kernel::Gaussian,
+            width: Width::LeaveOneOut,
+            ridge: Ridge::Automatic,
+            tail: TailChoice::Automatic,
+        }
     }
 }
+
+/// How far examples may give way: a number added to the diagonal of Φ, where φ(0) is 1 for the
+/// kernels that decay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ridge {
+    /// Exact, unless there are many examples ([`MANY`]), the width is automatic too, and a ridge
+    /// at least halves the leave-one-out error: crowded, contradictory motion data.
+    Automatic,
+    /// this much; 0 is exact
+    Fixed(f64),
+}
+
+/// Up to this number, examples are taken to be made with care and are hit exactly.
+pub const MANY: usize = 20;
+/// What an automatic ridge tries.
+const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 
 /// The width of the kernels, in feature units (radians for rotations).
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +81,8 @@ pub enum TailChoice {
 pub struct RbfFit {
     /// from a pose to one coordinate per output
     pub driver: Driver,
+    /// what examples may give way by; 0 is exact
+    pub ridge: f64,
     /// 1-norm condition number of the system
     pub condition: f64,
     /// √(mean over samples of ‖leave-one-out error‖²), rest not left out, in the values' unit;
@@ -108,9 +130,11 @@ const TAIL_RANK: f64 = 1e-4;
 pub fn fit_rbf(samples: &Samples, values: &[f64], params: &RbfParams) -> Result<RbfFit, RbfError> {
     let count = samples.count();
     let bad = |what, bound, value| Err(RbfError::BadParameter { what, bound, value });
-    if !(params.ridge.is_finite() && params.ridge >= 0.0) {
-        return bad("the ridge", "that is not negative", params.ridge);
-    }
+    let exact_or_given = match params.ridge {
+        Ridge::Automatic => 0.0,
+        Ridge::Fixed(ridge) if ridge.is_finite() && ridge >= 0.0 => ridge,
+        Ridge::Fixed(ridge) => return bad("the ridge", "that is not negative", ridge),
+    };
     let given = match &params.width {
         Width::LeaveOneOut => &[][..],
         Width::Fixed(width) => std::slice::from_ref(width),
@@ -121,10 +145,20 @@ pub fn fit_rbf(samples: &Samples, values: &[f64], params: &RbfParams) -> Result<
     }
     let system = System::new(samples, values, params);
     let solution = match &params.width {
-        Width::Fixed(width) => system.solve(vec![*width; count]),
-        Width::PerCentre(widths) => system.solve(widths.clone()),
-        Width::LeaveOneOut if params.kernel.has_width() && count > 1 => system.best_width(),
-        Width::LeaveOneOut => system.solve(vec![1.0; count]),
+        Width::Fixed(width) => system.solve(vec![*width; count], exact_or_given),
+        Width::PerCentre(widths) => system.solve(widths.clone(), exact_or_given),
+        Width::LeaveOneOut => {
+            let exact = system.best_width(exact_or_given);
+            let with_ridge = (params.ridge == Ridge::Automatic && count > MANY)
+                .then(|| RIDGES.map(|ridge| system.best_width(ridge)))
+                .into_iter()
+                .flatten()
+                .min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
+            match with_ridge {
+                Some(other) if other.leave_one_out < 0.5 * exact.leave_one_out => other,
+                _ => exact,
+            }
+        }
     };
     if solution.condition > WORST_CONDITION {
         let (first, second) = closest_pair(samples);
@@ -150,6 +184,7 @@ struct System<'a> {
 
 struct Solution {
     widths: Vec<f64>,
+    ridge: f64,
     /// `(sample + tail term) × output`
     unknowns: Matrix,
     condition: f64,
@@ -191,12 +226,12 @@ impl<'a> System<'a> {
         }
     }
 
-    fn solve(&self, widths: Vec<f64>) -> Solution {
+    fn solve(&self, widths: Vec<f64>, ridge: f64) -> Solution {
         let (count, terms) = (self.tail_basis.nrows(), self.tail_basis.ncols());
         let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
             match (row < count, column < count) {
                 (true, true) => {
-                    let ridge = if row == column && row != 0 { self.params.ridge } else { 0.0 };
+                    let ridge = if row == column && row != 0 { ridge } else { 0.0 };
                     self.params.kernel.value(self.distances[(row, column)], widths[column]) + ridge
                 }
                 (true, false) => self.tail_basis[(row, column - count)],
@@ -217,15 +252,18 @@ impl<'a> System<'a> {
             }
         }
         let leave_one_out = if count > 2 { (sum / (count - 1) as f64).sqrt() } else { 0.0 };
-        Solution { widths, unknowns, condition: inverse.condition, leave_one_out }
+        Solution { widths, ridge, unknowns, condition: inverse.condition, leave_one_out }
     }
 
     /// The width with the smallest leave-one-out error among those of comfortable condition, on
     /// a fixed grid from half the smallest to the largest distance: wider kernels are polynomials
     /// in disguise, which run away outside the examples.
-    fn best_width(&self) -> Solution {
+    fn best_width(&self, ridge: f64) -> Solution {
         const STEPS: usize = 32;
         let count = self.samples.count();
+        if !self.params.kernel.has_width() {
+            return self.solve(vec![1.0; count], ridge);
+        }
         let (mut nearest, mut furthest) = (f64::INFINITY, 0.0f64);
         for a in 0..count {
             for b in 0..a {
@@ -237,13 +275,13 @@ impl<'a> System<'a> {
             }
         }
         if !nearest.is_finite() {
-            return self.solve(vec![1.0; count]);
+            return self.solve(vec![1.0; count], ridge);
         }
         let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
         let mut best: Option<Solution> = None;
         for step in 0..=STEPS {
             let width = low * (high / low).powf(step as f64 / STEPS as f64);
-            let next = self.solve(vec![width; count]);
+            let next = self.solve(vec![width; count], ridge);
             let better = best.as_ref().is_none_or(|best| {
                 match (next.condition <= COMFORTABLE_CONDITION, best.condition <= COMFORTABLE_CONDITION) {
                     // Two examples or fewer predict nothing: the widest comfortable kernel is smoothest.
@@ -256,7 +294,7 @@ impl<'a> System<'a> {
                 best = Some(next);
             }
         }
-        best.unwrap_or_else(|| self.solve(vec![1.0; count]))
+        best.unwrap_or_else(|| self.solve(vec![1.0; count], ridge))
     }
 
     fn into_fit(self, solution: Solution) -> RbfFit {
@@ -284,7 +322,12 @@ impl<'a> System<'a> {
             },
             clamp: Clamp::None,
         };
-        RbfFit { driver, condition: solution.condition, leave_one_out: solution.leave_one_out }
+        RbfFit {
+            driver,
+            ridge: solution.ridge,
+            condition: solution.condition,
+            leave_one_out: solution.leave_one_out,
+        }
     }
 }
 

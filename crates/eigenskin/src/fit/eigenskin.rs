@@ -9,7 +9,8 @@ use super::coordinates::{KeptBasis, example_coordinates};
 use crate::basis::{PrincipalComponents, principal_components};
 use crate::displacements::{RestDisplacements, rest_displacements};
 use crate::driver::{
-    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples, fit_rbf,
+    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Ridge, Samples,
+    fit_rbf,
 };
 use crate::examples::{ExampleSet, ExamplesError, MergedExample, SAME_POSE};
 use crate::model::{DisplacementBasis, Layer, Model, ModelError, Stage};
@@ -80,6 +81,8 @@ pub struct JointReport {
     pub component_count: usize,
     /// width of the kernels (of the first centre where they differ)
     pub width: f64,
+    /// what examples may give way by; 0 is exact
+    pub ridge: f64,
     /// condition number of the interpolation
     pub condition: f64,
     /// leave-one-out error of the coordinates (a displacement norm over the support)
@@ -129,7 +132,8 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
     if let Some(margin) = params.clamp_margin.filter(|margin| !(margin.is_finite() && *margin >= 0.0)) {
         return Err(FitError::ClampMargin(margin));
     }
-    let (set, merged) = examples.for_training(params.interpolation.ridge > 0.0)?;
+    let (set, merged) =
+        examples.for_training(matches!(params.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0))?;
     let movers = Mover::all(set.rig());
     let moved = moved_by_examples(&set, &movers);
 
@@ -409,6 +413,7 @@ fn report(
         singular_values: components.singular_values.clone(),
         component_count,
         width,
+        ridge: fit.ridge,
         condition: fit.condition,
         leave_one_out: fit.leave_one_out,
     }
