@@ -37,9 +37,11 @@ impl Output {
         self.line(format!("{word:<11} {}", text.as_ref()));
     }
 
-    /// Something that deserves attention but does not stop the command; never silenced.
+    /// Something that deserves attention but does not stop the command.
     pub fn warning(&self, text: impl AsRef<str>) {
-        let _ = writeln!(std::io::stderr(), "warning: {}", text.as_ref());
+        if !self.quiet {
+            let _ = writeln!(std::io::stderr(), "warning: {}", text.as_ref());
+        }
     }
 
     /// The result for machines, where asked.

@@ -149,20 +149,20 @@ fn coinciding_samples_are_refused() {
     assert!(fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &ridged).is_ok());
 }
 
-/// Many samples, some nearly at one place with slightly different values, as motion data have
-/// them: exact interpolation predicts left-out ones badly, and an automatic ridge is taken. Few
-/// samples are always hit exactly. Rest stays exact either way.
+/// Many samples of a function that also depends on something unseen, as motion data have them:
+/// exact interpolation predicts left-out ones badly, and an automatic ridge is taken. Few samples
+/// are always hit exactly. Rest stays exact either way.
 #[test]
-fn crowded_samples_get_a_ridge_and_few_do_not() {
-    let fit = |pairs: u32| {
-        let rows: Vec<Vec<f64>> = (2..2 * pairs + 2)
-            .map(|i| vec![f64::from(i / 2) / f64::from(pairs) + 1e-5 * f64::from(i % 2), 0.0])
-            .collect();
+fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
+    let fit = |count: u32| {
+        let along = |i: u32| (f64::from(i) * 0.618_034).fract();
+        let across = |i: u32| 0.002 * (f64::from(i) * 0.414_214).fract();
+        let rows: Vec<Vec<f64>> = (1..=count).map(|i| vec![0.05 + along(i), across(i)]).collect();
         let mut values = vec![0.0];
-        values.extend(rows.iter().enumerate().map(|(i, r)| (3.0 * r[0]).sin() + 0.005 * (i % 2) as f64));
+        values.extend((1..=count).map(|i| (3.0 * along(i)).sin() + 0.2 * (f64::from(i) * 1.732).sin()));
         fit_rbf(&two_controls(&rows), &values, &RbfParams::default()).unwrap()
     };
-    let (crowded, few) = (fit(30), fit(5));
+    let (crowded, few) = (fit(120), fit(12));
     assert!(crowded.ridge > 0.0);
     assert_eq!(few.ridge, 0.0);
     for fit in [crowded, few] {
