@@ -159,7 +159,7 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         let across = |i: u32| 0.002 * (f64::from(i) * 0.414_214).fract();
         let rows: Vec<Vec<f64>> = (1..=count).map(|i| vec![0.05 + along(i), across(i)]).collect();
         let mut values = vec![0.0];
-        values.extend((1..=count).map(|i| (3.0 * along(i)).sin() + 0.2 * (f64::from(i) * 1.732).sin()));
+        values.extend((1..=count).map(|i| (3.0 * along(i)).sin() + 0.02 * (f64::from(i) * 1.732).sin()));
         fit_rbf(&two_controls(&rows), &values, &RbfParams::default()).unwrap()
     };
     let (crowded, few) = (fit(120), fit(12));

@@ -41,7 +41,7 @@ impl Default for RbfParams {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ridge {
     /// Exact, unless there are many examples ([`MANY`]), the width is automatic too, and a ridge
-    /// at least halves the leave-one-out error: crowded, contradictory motion data.
+    /// takes a quarter off the leave-one-out error: crowded, contradictory motion data.
     Automatic,
     /// this much; 0 is exact
     Fixed(f64),
@@ -155,7 +155,7 @@ pub fn fit_rbf(samples: &Samples, values: &[f64], params: &RbfParams) -> Result<
                 .flatten()
                 .min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
             match with_ridge {
-                Some(other) if other.leave_one_out < 0.5 * exact.leave_one_out => other,
+                Some(other) if other.leave_one_out < 0.75 * exact.leave_one_out => other,
                 _ => exact,
             }
         }
