@@ -162,7 +162,7 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         values.extend((1..=count).map(|i| (3.0 * along(i)).sin() + 0.02 * (f64::from(i) * 1.732).sin()));
         fit_rbf(&two_controls(&rows), &values, &RbfParams::default()).unwrap()
     };
-    let (crowded, few) = (fit(120), fit(12));
+    let (crowded, few) = (fit(30), fit(12));
     assert!(crowded.ridge > 0.0);
     assert_eq!(few.ridge, 0.0);
     for fit in [crowded, few] {
