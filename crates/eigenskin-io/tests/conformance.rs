@@ -1,4 +1,6 @@
 //! The conformance folder of the repository is what the code says, and its models read back.
+// Helpers of integration tests are no tests to the linter.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 

@@ -1,15 +1,21 @@
 //! What a stock viewer shows: morph, then skin, written here on top of the `gltf` crate, from the
 //! baked weights. It must agree with the evaluator.
+// Helpers of integration tests are no tests to the linter.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
+
+use std::sync::Arc;
 
 use common::{furthest, largest_angle};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::{DMat3, DMat4, DVec3, Mat4, Quat, Vec3};
-use eigenskin::model::Stage;
+use eigenskin::model::{Model, Stage};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::conformance::{cases, glb};
-use eigenskin_io::model_of;
+use eigenskin_io::gltf::append;
+use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, rig_of};
+use serde_json::json;
 
 /// Positions and normals in scene space at a key of an animation.
 struct Viewer {
@@ -23,7 +29,7 @@ impl Viewer {
         Self { document, buffers }
     }
 
-    fn show(&self, clip: usize, key: usize, time: f32) -> (Vec<Vec3>, Vec<Vec3>, Vec<f32>) {
+    fn show(&self, clip: usize, time: f32) -> (Vec<Vec3>, Vec<Vec3>, Vec<f32>) {
         let mut locals: Vec<gltf::scene::Transform> = self.document.nodes().map(|n| n.transform()).collect();
         let mut weights = Vec::new();
         for channel in self.document.animations().nth(clip).unwrap().channels() {
@@ -34,7 +40,7 @@ impl Viewer {
             match reader.read_outputs().unwrap() {
                 gltf::animation::util::ReadOutputs::Translations(mut values) => t = values.nth(at).unwrap(),
                 gltf::animation::util::ReadOutputs::Rotations(values) => {
-                    r = values.into_f32().nth(at).unwrap()
+                    r = values.into_f32().nth(at).unwrap();
                 }
                 gltf::animation::util::ReadOutputs::Scales(mut values) => s = values.nth(at).unwrap(),
                 gltf::animation::util::ReadOutputs::MorphTargetWeights(values) => {
@@ -46,7 +52,6 @@ impl Viewer {
             locals[channel.target().node().index()] =
                 gltf::scene::Transform::Decomposed { translation: t, rotation: r, scale: s };
         }
-        let _ = key;
         let mut globals = vec![DMat4::IDENTITY; locals.len()];
         for root in self.document.default_scene().unwrap().nodes() {
             place(&root, DMat4::IDENTITY, &locals, &mut globals);
@@ -129,10 +134,14 @@ fn a_stock_viewer_agrees_with_the_evaluator() {
             signs.0 |= evaluator.coordinates().iter().any(|&a| a > 0.1);
             signs.1 |= evaluator.coordinates().iter().any(|&a| a < -0.1);
             let scene = file.layout().scene_from_mesh;
-            positions.iter_mut().for_each(|p| *p = scene.transform_point3(p.as_dvec3()).as_vec3());
-            normals.iter_mut().for_each(|n| *n = scene.transform_vector3(n.as_dvec3()).normalize().as_vec3());
+            for p in &mut positions {
+                *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+            }
+            for n in &mut normals {
+                *n = scene.transform_vector3(n.as_dvec3()).normalize().as_vec3();
+            }
 
-            let (shown, shown_normals, weights) = viewer.show(0, key, key as f32);
+            let (shown, shown_normals, weights) = viewer.show(0, key as f32);
             assert!(weights.iter().all(|w| (0.0..=1.0).contains(w)), "{}: {weights:?}", case.name);
             assert!(furthest(&shown, &positions) < 1e-5 * size, "{} key {key}", case.name);
             assert!(largest_angle(&shown_normals, &normals) < 0.1, "{} key {key}", case.name);
@@ -174,4 +183,56 @@ fn a_sign_change_between_keys_is_exact() {
         }
     }
     assert!(changes > 0 && model.component_count() > 0);
+}
+
+/// Nodes that are no joints stand above and between joints, carry transforms, and move.
+#[test]
+fn other_nodes_in_the_hierarchy_are_seen() {
+    let case = cases::all().unwrap().remove(0);
+    let times: Vec<f64> = (0..case.poses.len()).map(|i| i as f64).collect();
+    let file =
+        RigFile::from_rig(case.model.rig().clone(), "x").unwrap().with_clip("poses", &times, &case.poses);
+    let mut changed = file.unwrap().document().clone();
+    let nodes = changed.json["nodes"].as_array_mut().unwrap();
+    let (between, above, mesh) =
+        (nodes.len(), nodes.len() + 1, nodes.iter().position(|n| n.get("mesh").is_some()).unwrap());
+    assert_eq!(nodes[0]["children"], json!([1]));
+    nodes[0]["children"] = json!([between]);
+    nodes.push(json!({"name": "between", "children": [1], "translation": [0.1, 0.0, 0.2], "rotation": [0.6, 0.0, 0.0, 0.8]}));
+    nodes.push(json!({"name": "above", "children": [0, mesh], "scale": [2.0, 2.0, 2.0],
+                      "matrix": null, "rotation": [0.0, 0.8, 0.0, 0.6], "translation": [3.0, 1.0, 0.0]}));
+    nodes[above].as_object_mut().unwrap().remove("matrix");
+    let roots = changed.json["scenes"][0]["nodes"].as_array_mut().unwrap();
+    roots.retain(|n| n.as_u64() != Some(0) && n.as_u64() != Some(mesh as u64));
+    roots.push(above.into());
+    let input = changed.json["animations"][0]["samplers"][0]["input"].clone();
+    let turns: Vec<[f32; 4]> =
+        (0..times.len()).map(|i| Quat::from_rotation_y(0.3 * i as f32).to_array()).collect();
+    let output = append::vec4(&mut changed, "turns", &turns, append::Usage::Other).unwrap();
+    for node in [between, above] {
+        let animation = &mut changed.json["animations"][0];
+        let sampler = animation["samplers"].as_array().unwrap().len();
+        animation["samplers"].as_array_mut().unwrap().push(json!({"input": input, "output": output}));
+        let channel = json!({"sampler": sampler, "target": {"node": node, "path": "rotation"}});
+        animation["channels"].as_array_mut().unwrap().push(channel);
+    }
+    let file = rig_of(changed, &ReadOptions::default()).unwrap();
+    // Joint 1 hangs on joint 0 through the other node.
+    assert_eq!(file.rig().skeleton().joints()[1].parent, Some(0));
+    let model = Model::new(file.rig().clone(), case.model.base(), case.model.layers().to_vec()).unwrap();
+    let (bytes, _) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
+    let viewer = Viewer::open(&bytes);
+    let mut evaluator = Evaluator::new(Arc::new(model));
+    let scene = file.layout().scene_from_mesh;
+    let size = file.rig().mesh().size();
+    for &time in &times {
+        let pose = file.sample(&file.clips()[0], time);
+        let mut positions = vec![Vec3::ZERO; file.rig().vertex_count()];
+        evaluator.evaluate(&pose, &mut positions, None);
+        for p in &mut positions {
+            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+        }
+        let (shown, _, _) = viewer.show(0, time as f32);
+        assert!(furthest(&shown, &positions) < 2e-5 * size, "{time}: {}", furthest(&shown, &positions));
+    }
 }

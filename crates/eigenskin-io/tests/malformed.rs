@@ -1,4 +1,6 @@
 //! Damaged files give an error and never a panic.
+// Helpers of integration tests are no tests to the linter.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 

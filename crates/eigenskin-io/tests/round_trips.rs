@@ -1,4 +1,6 @@
 //! What is written is read back: rigs, example sets and models.
+// Helpers of integration tests are no tests to the linter.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 
@@ -275,4 +277,28 @@ fn unknown_versions_and_kinds_are_named() {
     let mut no_scene = document(&glb);
     no_scene.json["scenes"][0].as_object_mut().unwrap().remove("extras");
     assert_eq!(model_of(no_scene).unwrap().1, *case.model);
+}
+
+/// Joints given by a matrix can be posed: they become translation, rotation and scale.
+#[test]
+fn joints_given_by_a_matrix_can_be_animated() {
+    let case = cases::all().unwrap().remove(0);
+    let mut changed = RigFile::from_rig(case.model.rig().clone(), "x").unwrap().document().clone();
+    let rest = case.model.rig().skeleton().parent_from_joint(case.model.rig().skeleton().rest_from_joint());
+    let mut columns = eigenskin::glam::DMat4::from(rest[1]).to_cols_array();
+    for v in &mut columns {
+        *v = f64::from(*v as f32);
+    }
+    let name = changed.json["nodes"][1]["name"].clone();
+    let children = changed.json["nodes"][1]["children"].clone();
+    changed.json["nodes"][1] = json!({"name": name, "children": children, "matrix": columns});
+    let file = rig_of(changed, &ReadOptions::default()).unwrap();
+    // Control defaults of the nodes are f32, so the set is of the file's rig.
+    let model = Arc::new(Model::without_corrections(file.rig().clone(), case.model.base()));
+    let set = examples_of(&Case { model, ..case }, 2);
+    let glb = examples_glb(&file, &set).unwrap();
+    keep("matrix-examples.glb", &glb);
+    let written = document(&glb);
+    assert!(written.json["nodes"][1].get("matrix").is_none());
+    assert_same_set(&read_examples(written, &ReadOptions::default()).unwrap().1, &set);
 }

@@ -1,4 +1,6 @@
 //! Files of others: they are read rightly, and models and example sets can be written into them.
+// Helpers of integration tests are no tests to the linter.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 

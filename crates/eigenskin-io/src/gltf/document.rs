@@ -49,6 +49,14 @@ impl Document {
         Ok(document)
     }
 
+    /// The JSON of a GLB or .gltf alone, to see what a file is; there is no binary part.
+    pub fn json_from_bytes(bytes: &[u8]) -> Result<Self, GltfError> {
+        let text = if bytes.starts_with(container::MAGIC) { container::split(bytes)?.json } else { bytes };
+        let json: Value = serde_json::from_slice(text).map_err(|error| GltfError::Json { error })?;
+        check_version(&json)?;
+        Ok(Self { json, binary: Vec::new() })
+    }
+
     /// An empty document.
     pub fn new() -> Self {
         Self { json: json!({"asset": {"version": "2.0", "generator": "eigenskin"}}), binary: Vec::new() }
