@@ -80,9 +80,11 @@ impl FileKind {
 pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
     match Format::of(path)? {
         Format::Gltf => {
-            let document = load_document(path)?;
-            let table = Table::find(&document).map_err(|error| gltf_error(path, error))?;
-            FileKind::of_table(table.as_ref()).map_err(|error| gltf_error(path, error))
+            let bytes = std::fs::read(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+            Document::json_from_bytes(&bytes)
+                .and_then(|document| Table::find(&document))
+                .and_then(|table| FileKind::of_table(table.as_ref()))
+                .map_err(|error| gltf_error(path, error))
         }
         Format::Npz => {
             let has_examples = npz::has_examples(path).map_err(|error| npz_error(path, error))?;

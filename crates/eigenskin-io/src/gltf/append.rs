@@ -188,8 +188,7 @@ pub fn remove_own(document: &mut Document) -> Result<(), GltfError> {
     if document.binary.is_empty() {
         remove_key(&mut document.json, "buffers");
     } else {
-        let total = document.binary.len();
-        document.entry_mut("buffers", 0)?["byteLength"] = total.into();
+        document.record_length()?;
     }
     Ok(())
 }

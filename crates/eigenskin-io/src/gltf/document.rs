@@ -49,6 +49,14 @@ impl Document {
         Ok(document)
     }
 
+    /// The JSON of a GLB or .gltf alone, to see what a file is; there is no binary part.
+    pub fn json_from_bytes(bytes: &[u8]) -> Result<Self, GltfError> {
+        let text = if bytes.starts_with(container::MAGIC) { container::split(bytes)?.json } else { bytes };
+        let json: Value = serde_json::from_slice(text).map_err(|error| GltfError::Json { error })?;
+        check_version(&json)?;
+        Ok(Self { json, binary: Vec::new() })
+    }
+
     /// An empty document.
     pub fn new() -> Self {
         Self { json: json!({"asset": {"version": "2.0", "generator": "eigenskin"}}), binary: Vec::new() }
@@ -56,11 +64,7 @@ impl Document {
 
     /// The document as a GLB.
     pub fn to_glb(&self) -> Result<Vec<u8>, GltfError> {
-        let mut json = self.json.clone();
-        if !self.binary.is_empty() {
-            json["buffers"][0]["byteLength"] = self.binary.len().into();
-        }
-        let text = serde_json::to_vec(&json).map_err(|error| GltfError::Json { error })?;
+        let text = serde_json::to_vec(&self.json).map_err(|error| GltfError::Json { error })?;
         container::join(&text, &self.binary)
     }
 
@@ -111,13 +115,20 @@ impl Document {
         }
         let start = self.binary.len();
         self.binary.extend_from_slice(bytes);
+        self.record_length()?;
+        Ok(start)
+    }
+
+    /// Makes the one buffer entry say how many bytes there are.
+    pub(crate) fn record_length(&mut self) -> Result<(), GltfError> {
         let total = self.binary.len();
         let buffers = self.array_mut("buffers")?;
-        if buffers.is_empty() {
-            buffers.push(json!({}));
+        buffers.truncate(1);
+        if !buffers.first().is_some_and(Value::is_object) {
+            *buffers = vec![json!({})];
         }
         buffers[0]["byteLength"] = total.into();
-        Ok(start)
+        Ok(())
     }
 
     /// Reads all buffers into `binary` and points the buffer views there.
@@ -153,13 +164,8 @@ impl Document {
         if starts.is_empty() {
             return Ok(());
         }
-        let total = self.binary.len();
-        let buffers = self.array_mut("buffers")?;
-        buffers.truncate(1);
-        if let Some(first) = buffers[0].as_object_mut() {
-            first.remove("uri");
-            first.insert("byteLength".into(), total.into());
-        }
+        self.record_length()?;
+        super::append::remove_key(self.entry_mut("buffers", 0)?, "uri");
         Ok(())
     }
 

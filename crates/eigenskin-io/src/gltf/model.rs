@@ -229,26 +229,16 @@ fn scale_for(largest: f64, fields: [&[Vec3]; 2]) -> f64 {
     if scale.is_normal() && all_exact { f64::from(scale) } else { 1.0 }
 }
 
-/// Weights of all targets for given coordinates.
+/// Weights of all targets for given coordinates. A coordinate of the sign whose half was left out
+/// is below a millionth of the range: nothing.
 fn split_weights(coordinates: &[f32], halves: &[ComponentEntry]) -> Vec<f32> {
     let mut weights = Vec::new();
     for (&alpha, component) in coordinates.iter().zip(halves) {
-        if let Some(half) = component.plus {
-            // Without the other half a stray negative coordinate still drives this one.
-            let alpha = if component.minus.is_some() { alpha.max(0.0) } else { alpha };
-            weights.push(in_unit_range(alpha / half.scale as f32));
-        }
-        if let Some(half) = component.minus {
-            let alpha = if component.plus.is_some() { (-alpha).max(0.0) } else { -alpha };
-            weights.push(in_unit_range(alpha / half.scale as f32));
+        for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
+            weights.extend(half.map(|half| (sign * alpha).max(0.0) / half.scale as f32));
         }
     }
     weights
-}
-
-/// Coordinates of the wrong sign are below a millionth of the range here: noise.
-fn in_unit_range(weight: f32) -> f32 {
-    weight.max(0.0)
 }
 
 fn push_layer(

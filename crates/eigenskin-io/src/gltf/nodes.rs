@@ -99,6 +99,9 @@ impl NodeGraph {
         let mut parents = vec![None; nodes.len()];
         let mut locals = Vec::with_capacity(nodes.len());
         for (index, node) in nodes.iter().enumerate() {
+            if !node.is_object() {
+                return Err(GltfError::field(format!("nodes[{index}]"), "an object"));
+            }
             for child in index_list(node, "children", nodes.len(), || format!("nodes[{index}]"))? {
                 if parents[child].is_some() {
                     return Err(GltfError::Node { node: child, problem: "is the child of two nodes" });

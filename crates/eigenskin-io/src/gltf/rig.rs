@@ -129,7 +129,7 @@ pub fn read(
         let name = name_of(document.entry("nodes", root_node)?).to_string();
         return Err(GltfError::FlatRoot { name });
     }
-    let (controls, control_nodes) = read_controls(document, &graph, table);
+    let (controls, control_nodes) = read_controls(document, &graph, &joint_nodes, table);
     let rig = Rig::new(mesh, skeleton, weights, controls)?;
     let layout = RigLayout {
         skin: choice.skin,
@@ -363,6 +363,7 @@ fn read_skeleton(
 fn read_controls(
     document: &Document,
     graph: &NodeGraph,
+    joint_nodes: &[usize],
     table: Option<&Table>,
 ) -> (Vec<Control>, Vec<usize>) {
     let remembered = |name: &str| table.and_then(|t| t.controls.iter().position(|c| c.name == name));
@@ -370,6 +371,7 @@ fn read_controls(
         .array("nodes")
         .iter()
         .enumerate()
+        .filter(|(node, _)| !joint_nodes.contains(node))
         .filter_map(|(node, entry)| Some((node, name_of(entry).strip_prefix(CONTROL_PREFIX)?)))
         .map(|(node, name)| {
             let shown = graph.locals[node].to_affine().translation.x;

@@ -250,6 +250,9 @@ impl Table {
 }
 
 fn put(place: &mut Value, table: Value) {
+    if !place.is_object() {
+        *place = json!({});
+    }
     let extras = place.get("extras").cloned();
     if !extras.as_ref().is_some_and(Value::is_object) {
         place["extras"] = match extras {

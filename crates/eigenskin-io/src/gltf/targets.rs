@@ -65,6 +65,10 @@ pub fn append_targets(
     with_normals: bool,
     weights: &[f32],
 ) -> Result<(), GltfError> {
+    if targets.is_empty() {
+        // Empty lists are not allowed in glTF.
+        return Ok(());
+    }
     let own = counts(document, layout)?;
     for (&mesh, &own) in layout.meshes.iter().zip(&own) {
         // Primitives that share their vertices share their targets.

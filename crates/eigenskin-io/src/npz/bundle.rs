@@ -102,12 +102,7 @@ impl Bundle {
         } else if self.has_weights() {
             let shape = [Some(mesh.vertex_count()), Some(skeleton.joint_count())];
             let (_, values) = self.numbers("weights", &shape)?;
-            let influences = values.chunks_exact(skeleton.joint_count()).map(|row| {
-                let entries = row.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-                entries
-                    .map(|(joint, &weight)| Influence { joint: joint as u32, weight: weight as f32 })
-                    .collect()
-            });
+            let influences = values.chunks_exact(skeleton.joint_count()).map(influences);
             let (weights, report) = SkinWeights::new(skeleton.joint_count(), influences)?;
             notes.extend(weights_note(&report));
             weights
@@ -252,6 +247,21 @@ impl Bundle {
             .map(|m| DAffine3::from_cols(column(m, 0), column(m, 1), column(m, 2), column(m, 3)))
             .collect())
     }
+}
+
+/// The weights that are not zero. Sums that are nearly one are made one as well as `f32` can: the
+/// glTF validator is stricter than the core, which leaves them.
+fn influences(row: &[f64]) -> Vec<Influence> {
+    let entries = row.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
+    let mut list: Vec<Influence> =
+        entries.map(|(joint, &weight)| Influence { joint: joint as u32, weight: weight as f32 }).collect();
+    let sum: f64 = list.iter().map(|influence| f64::from(influence.weight)).sum();
+    if (5e-8..=1e-6).contains(&(sum - 1.0).abs())
+        && let Some(heaviest) = list.iter_mut().max_by(|a, b| a.weight.total_cmp(&b.weight))
+    {
+        heaviest.weight = (f64::from(heaviest.weight) + 1.0 - sum) as f32;
+    }
+    list
 }
 
 fn open(path: &Path) -> Result<std::fs::File, NpzError> {

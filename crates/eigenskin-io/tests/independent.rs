@@ -1,0 +1,238 @@
+//! What a stock viewer shows: morph, then skin, written here on top of the `gltf` crate, from the
+//! baked weights. It must agree with the evaluator.
+// Helpers of integration tests are no tests to the linter.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{furthest, largest_angle};
+use eigenskin::evaluate::Evaluator;
+use eigenskin::glam::{DMat3, DMat4, DVec3, Mat4, Quat, Vec3};
+use eigenskin::model::{Model, Stage};
+use eigenskin::skinning::BaseSkinning;
+use eigenskin_io::conformance::{cases, glb};
+use eigenskin_io::gltf::append;
+use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, rig_of};
+use serde_json::json;
+
+/// Positions and normals in scene space at a key of an animation.
+struct Viewer {
+    document: gltf::Document,
+    buffers: Vec<gltf::buffer::Data>,
+}
+
+impl Viewer {
+    fn open(glb: &[u8]) -> Self {
+        let (document, buffers, _) = gltf::import_slice(glb).unwrap();
+        Self { document, buffers }
+    }
+
+    fn show(&self, clip: usize, time: f32) -> (Vec<Vec3>, Vec<Vec3>, Vec<f32>) {
+        let mut locals: Vec<gltf::scene::Transform> = self.document.nodes().map(|n| n.transform()).collect();
+        let mut weights = Vec::new();
+        for channel in self.document.animations().nth(clip).unwrap().channels() {
+            let reader = channel.reader(|buffer| Some(&self.buffers[buffer.index()]));
+            let times: Vec<f32> = reader.read_inputs().unwrap().collect();
+            let at = times.iter().position(|&t| t == time).unwrap();
+            let (mut t, mut r, mut s) = locals[channel.target().node().index()].clone().decomposed();
+            match reader.read_outputs().unwrap() {
+                gltf::animation::util::ReadOutputs::Translations(mut values) => t = values.nth(at).unwrap(),
+                gltf::animation::util::ReadOutputs::Rotations(values) => {
+                    r = values.into_f32().nth(at).unwrap();
+                }
+                gltf::animation::util::ReadOutputs::Scales(mut values) => s = values.nth(at).unwrap(),
+                gltf::animation::util::ReadOutputs::MorphTargetWeights(values) => {
+                    let all: Vec<f32> = values.into_f32().collect();
+                    let count = all.len() / times.len();
+                    weights = all[at * count..(at + 1) * count].to_vec();
+                }
+            }
+            locals[channel.target().node().index()] =
+                gltf::scene::Transform::Decomposed { translation: t, rotation: r, scale: s };
+        }
+        let mut globals = vec![DMat4::IDENTITY; locals.len()];
+        for root in self.document.default_scene().unwrap().nodes() {
+            place(&root, DMat4::IDENTITY, &locals, &mut globals);
+        }
+        let node = self.document.nodes().find(|n| n.mesh().is_some()).unwrap();
+        let (positions, normals) = self.skin(&node, &weights, &globals);
+        (positions, normals, weights)
+    }
+
+    fn skin(&self, node: &gltf::Node<'_>, weights: &[f32], globals: &[DMat4]) -> (Vec<Vec3>, Vec<Vec3>) {
+        let primitive = node.mesh().unwrap().primitives().next().unwrap();
+        let reader = primitive.reader(|buffer| Some(&self.buffers[buffer.index()]));
+        let mut positions: Vec<Vec3> = reader.read_positions().unwrap().map(Vec3::from_array).collect();
+        let mut normals: Vec<Vec3> = reader.read_normals().unwrap().map(Vec3::from_array).collect();
+        for ((dp, dn, _), &weight) in reader.read_morph_targets().zip(weights) {
+            positions.iter_mut().zip(dp.unwrap()).for_each(|(p, d)| *p += weight * Vec3::from_array(d));
+            if let Some(dn) = dn {
+                normals.iter_mut().zip(dn).for_each(|(n, d)| *n += weight * Vec3::from_array(d));
+            }
+        }
+        let mut blended = vec![globals[node.index()]; positions.len()];
+        if let Some(skin) = node.skin() {
+            let binds =
+                skin.reader(|buffer| Some(&self.buffers[buffer.index()])).read_inverse_bind_matrices();
+            let binds: Vec<DMat4> = binds.unwrap().map(|m| Mat4::from_cols_array_2d(&m).as_dmat4()).collect();
+            let joints: Vec<DMat4> =
+                skin.joints().zip(&binds).map(|(joint, bind)| globals[joint.index()] * *bind).collect();
+            blended.fill(DMat4::ZERO);
+            for set in 0.. {
+                let (Some(j), Some(w)) = (reader.read_joints(set), reader.read_weights(set)) else { break };
+                for ((matrix, j), w) in blended.iter_mut().zip(j.into_u16()).zip(w.into_f32()) {
+                    for (joint, weight) in j.into_iter().zip(w) {
+                        *matrix += joints[joint as usize] * f64::from(weight);
+                    }
+                }
+            }
+        }
+        let place = |(p, m): (&Vec3, &DMat4)| m.transform_point3(p.as_dvec3()).as_vec3();
+        let turn = |(n, m): (&Vec3, &DMat4)| (DMat3::from_mat4(*m) * n.as_dvec3()).normalize().as_vec3();
+        (
+            positions.iter().zip(&blended).map(place).collect(),
+            normals.iter().zip(&blended).map(turn).collect(),
+        )
+    }
+}
+
+fn place(node: &gltf::Node<'_>, parent: DMat4, locals: &[gltf::scene::Transform], globals: &mut [DMat4]) {
+    let (t, r, s) = locals[node.index()].clone().decomposed();
+    let local = DMat4::from_scale_rotation_translation(
+        DVec3::from_array(s.map(f64::from)),
+        Quat::from_array(r).as_dquat().normalize(),
+        DVec3::from_array(t.map(f64::from)),
+    );
+    globals[node.index()] = parent * local;
+    for child in node.children() {
+        place(&child, globals[node.index()], locals, globals);
+    }
+}
+
+#[test]
+fn a_stock_viewer_agrees_with_the_evaluator() {
+    let mut signs = (false, false);
+    let mut checked = 0;
+    for case in cases::all().unwrap() {
+        let plain = case.model.base() == BaseSkinning::LinearBlend
+            && case.model.layers().iter().all(|layer| layer.stage == Stage::BeforeSkinning);
+        if !plain {
+            continue;
+        }
+        let bytes = glb(&case).unwrap();
+        let viewer = Viewer::open(&bytes);
+        let (file, model) = model_of(common::document(&bytes)).unwrap();
+        let mut evaluator = Evaluator::new(model.into());
+        let size = file.rig().mesh().size();
+        for key in 0..case.poses.len() {
+            let pose = file.sample(&file.clips()[0], key as f64);
+            let mut positions = vec![Vec3::ZERO; file.rig().vertex_count()];
+            let mut normals = positions.clone();
+            evaluator.evaluate(&pose, &mut positions, Some(&mut normals));
+            signs.0 |= evaluator.coordinates().iter().any(|&a| a > 0.1);
+            signs.1 |= evaluator.coordinates().iter().any(|&a| a < -0.1);
+            let scene = file.layout().scene_from_mesh;
+            for p in &mut positions {
+                *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+            }
+            for n in &mut normals {
+                *n = scene.transform_vector3(n.as_dvec3()).normalize().as_vec3();
+            }
+
+            let (shown, shown_normals, weights) = viewer.show(0, key as f32);
+            assert!(weights.iter().all(|w| (0.0..=1.0).contains(w)), "{}: {weights:?}", case.name);
+            assert!(furthest(&shown, &positions) < 1e-5 * size, "{} key {key}", case.name);
+            assert!(largest_angle(&shown_normals, &normals) < 0.1, "{} key {key}", case.name);
+            checked += 1;
+        }
+    }
+    assert!(checked >= 25 && signs == (true, true), "{checked} {signs:?}");
+}
+
+/// Between two baked keys the split halves interpolate as the coordinate itself does.
+#[test]
+fn a_sign_change_between_keys_is_exact() {
+    let case = cases::all().unwrap().remove(0);
+    let (_, model) = model_of(common::document(&glb(&case).unwrap())).unwrap();
+    let written = common::document(&glb(&case).unwrap());
+    let clips = eigenskin_io::Clip::read_all(&written).unwrap();
+    let channel =
+        clips[0].channels.iter().find(|c| c.path == eigenskin_io::gltf::clip::Path::Weights).unwrap();
+    let table = &written.json["scenes"][0]["extras"]["eigenskin"]["model"];
+    let mut changes = 0;
+    for layer in table["layers"].as_array().unwrap() {
+        for component in layer["components"].as_array().unwrap() {
+            let half = |key: &str| {
+                let half = component.get(key)?;
+                Some((half["target"].as_u64().unwrap() as usize, half["scale"].as_f64().unwrap()))
+            };
+            let (Some((plus, a)), Some((minus, b))) = (half("plus"), half("minus")) else { continue };
+            assert!(a.log2().fract() == 0.0 && b.log2().fract() == 0.0);
+            let alpha = |time: f64| {
+                let weights = channel.sample(time);
+                weights[plus] * a - weights[minus] * b
+            };
+            for pair in channel.times.windows(2) {
+                let (from, to) = (alpha(pair[0]), alpha(pair[1]));
+                let middle = alpha(0.5 * (pair[0] + pair[1]));
+                assert!((middle - 0.5 * (from + to)).abs() < 1e-6);
+                changes += usize::from(from * to < 0.0);
+            }
+        }
+    }
+    assert!(changes > 0 && model.component_count() > 0);
+}
+
+/// Nodes that are no joints stand above and between joints, carry transforms, and move.
+#[test]
+fn other_nodes_in_the_hierarchy_are_seen() {
+    let case = cases::all().unwrap().remove(0);
+    let times: Vec<f64> = (0..case.poses.len()).map(|i| i as f64).collect();
+    let file =
+        RigFile::from_rig(case.model.rig().clone(), "x").unwrap().with_clip("poses", &times, &case.poses);
+    let mut changed = file.unwrap().document().clone();
+    let nodes = changed.json["nodes"].as_array_mut().unwrap();
+    let (between, above, mesh) =
+        (nodes.len(), nodes.len() + 1, nodes.iter().position(|n| n.get("mesh").is_some()).unwrap());
+    assert_eq!(nodes[0]["children"], json!([1]));
+    nodes[0]["children"] = json!([between]);
+    nodes.push(json!({"name": "between", "children": [1], "translation": [0.1, 0.0, 0.2], "rotation": [0.6, 0.0, 0.0, 0.8]}));
+    nodes.push(json!({"name": "above", "children": [0, mesh], "scale": [2.0, 2.0, 2.0],
+                      "matrix": null, "rotation": [0.0, 0.8, 0.0, 0.6], "translation": [3.0, 1.0, 0.0]}));
+    nodes[above].as_object_mut().unwrap().remove("matrix");
+    let roots = changed.json["scenes"][0]["nodes"].as_array_mut().unwrap();
+    roots.retain(|n| n.as_u64() != Some(0) && n.as_u64() != Some(mesh as u64));
+    roots.push(above.into());
+    let input = changed.json["animations"][0]["samplers"][0]["input"].clone();
+    let turns: Vec<[f32; 4]> =
+        (0..times.len()).map(|i| Quat::from_rotation_y(0.3 * i as f32).to_array()).collect();
+    let output = append::vec4(&mut changed, "turns", &turns, append::Usage::Other).unwrap();
+    for node in [between, above] {
+        let animation = &mut changed.json["animations"][0];
+        let sampler = animation["samplers"].as_array().unwrap().len();
+        animation["samplers"].as_array_mut().unwrap().push(json!({"input": input, "output": output}));
+        let channel = json!({"sampler": sampler, "target": {"node": node, "path": "rotation"}});
+        animation["channels"].as_array_mut().unwrap().push(channel);
+    }
+    let file = rig_of(changed, &ReadOptions::default()).unwrap();
+    // Joint 1 hangs on joint 0 through the other node.
+    assert_eq!(file.rig().skeleton().joints()[1].parent, Some(0));
+    let model = Model::new(file.rig().clone(), case.model.base(), case.model.layers().to_vec()).unwrap();
+    let (bytes, _) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
+    let viewer = Viewer::open(&bytes);
+    let mut evaluator = Evaluator::new(Arc::new(model));
+    let scene = file.layout().scene_from_mesh;
+    let size = file.rig().mesh().size();
+    for &time in &times {
+        let pose = file.sample(&file.clips()[0], time);
+        let mut positions = vec![Vec3::ZERO; file.rig().vertex_count()];
+        evaluator.evaluate(&pose, &mut positions, None);
+        for p in &mut positions {
+            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+        }
+        let (shown, _, _) = viewer.show(0, time as f32);
+        assert!(furthest(&shown, &positions) < 2e-5 * size, "{time}: {}", furthest(&shown, &positions));
+    }
+}
