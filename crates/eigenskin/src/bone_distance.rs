@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! owner_n  = Π_m k((d_n − d_m)₊ / separation)         how much bone n owns the vertex
-//! share_nb = s(±t / blend) · k((d_b − d_n)₊ / near)   for n's parent and children b
+//! share_nb = s(±t / blend) · k((d_b − d_n)₊ / near)   for n's parent and its nearest child b
 //! weight_b = Σ_n owner_n · share_nb                   scaled to sum one; n keeps what is left
 //! ```
 //!
@@ -195,8 +195,12 @@ fn weights_at(
         if let (Some(parent), Some(share)) = (crossings[owner].parent, passed(owner)) {
             shares.push((parent, (1.0 - share) * near(parent)));
         }
-        for child in (0..bones.len()).filter(|&child| crossings[child].parent == Some(owner)) {
-            shares.push((child, passed(child).unwrap_or(0.0) * near(child)));
+        let children = || (0..bones.len()).filter(|&child| crossings[child].parent == Some(owner));
+        // At the root of several fingers only the nearest counts: they are no neighbours.
+        let nearest_child = children().map(|child| distances[child]).fold(f64::INFINITY, f64::min);
+        for child in children() {
+            let leads = falling_kernel((distances[child] - nearest_child) / separation);
+            shares.push((child, passed(child).unwrap_or(0.0) * near(child) * leads));
         }
         let kept: f64 = shares.iter().map(|&(_, share)| 1.0 - share).product();
         let sum = kept + shares.iter().map(|&(_, share)| share).sum::<f64>();
@@ -282,7 +286,7 @@ fn smoothed(weights: &[Vec<(u32, f64)>], adjacent: &[Vec<u32>]) -> Vec<Vec<(u32,
 const FAINTEST: f64 = 2e-3;
 
 /// The `most` heaviest, less the next one's weight (or `faintest`): a joint enters and leaves the
-/// set at zero.
+/// set at zero. (Only where more joints than allowed pull alike is every choice a jump.)
 fn strongest(mut list: Vec<(u32, f64)>, most: usize, faintest: f64) -> Vec<Influence> {
     list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let cut = list.get(most).map_or(0.0, |&(_, weight)| weight).max(faintest);
@@ -292,4 +296,198 @@ fn strongest(mut list: Vec<(u32, f64)>, most: usize, faintest: f64) -> Vec<Influ
     list.retain(|&(_, weight)| weight > cut);
     let sum: f64 = list.iter().map(|&(_, weight)| weight - cut).sum();
     list.iter().map(|&(joint, weight)| Influence { joint, weight: ((weight - cut) / sum) as f32 }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skeleton::Joint;
+    use glam::{DAffine3, Vec3};
+
+    /// Joints at these places, each the child of the joint named by index.
+    fn skeleton(joints: &[(Option<usize>, DVec3)]) -> Skeleton {
+        let joint = |(index, &(parent, at)): (usize, &(Option<usize>, DVec3))| Joint {
+            name: format!("joint {index}"),
+            parent,
+            reference: None,
+            joint_from_rest: DAffine3::from_translation(-at),
+        };
+        Skeleton::new(joints.iter().enumerate().map(joint).collect()).unwrap()
+    }
+
+    /// An open tube around the y axis moved by `x`, from 0 to `length`, rings `step` apart.
+    fn tube(x: f32, radius: f32, length: f32, step: f32) -> (Vec<Vec3>, Vec<[u32; 3]>) {
+        let rings = (length / step).round() as u32;
+        let sides = 12;
+        let mut positions = Vec::new();
+        let mut triangles = Vec::new();
+        for ring in 0..=rings {
+            for side in 0..sides {
+                let angle = std::f32::consts::TAU * side as f32 / sides as f32;
+                positions.push(Vec3::new(
+                    x + radius * angle.cos(),
+                    ring as f32 * step,
+                    -radius * angle.sin(),
+                ));
+                if ring > 0 {
+                    let [a, b] = [side, (side + 1) % sides].map(|k| (ring - 1) * sides + k);
+                    triangles.extend([[a, b, b + sides], [a, b + sides, a + sides]]);
+                }
+            }
+        }
+        (positions, triangles)
+    }
+
+    fn weight(weights: &SkinWeights, vertex: usize, joint: u32) -> f64 {
+        weights.of(vertex).iter().filter(|i| i.joint == joint).map(|i| f64::from(i.weight)).sum()
+    }
+
+    /// A limb of three bones, each ten long, with radius one.
+    fn limb() -> (Mesh, Skeleton) {
+        let (positions, triangles) = tube(0.0, 1.0, 30.0, 0.1);
+        let at = |y: f64| DVec3::new(0.0, y, 0.0);
+        let joints = [(None, at(0.0)), (Some(0), at(10.0)), (Some(1), at(20.0))];
+        (Mesh::new(positions, triangles, None).unwrap(), skeleton(&joints))
+    }
+
+    #[test]
+    fn weights_sum_to_one_and_the_middle_of_a_bone_follows_it_alone() {
+        let (mesh, skeleton) = limb();
+        let weights = weights_from_bone_distance(&mesh, &skeleton, &BoneDistanceParams::default()).unwrap();
+        for (vertex, p) in mesh.positions().iter().enumerate() {
+            let sum: f64 = weights.of(vertex).iter().map(|i| f64::from(i.weight)).sum();
+            assert!((sum - 1.0).abs() < 1e-6);
+            let bone = (p.y / 10.0).floor().min(2.0);
+            let from_middle = (p.y - (10.0 * bone + 5.0)).abs();
+            if from_middle < 3.0 {
+                assert_eq!(weights.of(vertex), [Influence { joint: bone as u32, weight: 1.0 }]);
+            }
+        }
+        // Half and half where two bones meet.
+        let joint_ring = mesh.positions().iter().position(|p| (p.y - 10.0).abs() < 1e-4).unwrap();
+        assert!((weight(&weights, joint_ring, 0) - 0.5).abs() < 1e-4);
+    }
+
+    #[test]
+    fn weights_fall_smoothly_to_zero_at_the_edge_of_their_influence() {
+        let (mesh, skeleton) = limb();
+        let params = BoneDistanceParams::default();
+        let weights = weights_from_bone_distance(&mesh, &skeleton, &params).unwrap();
+        // The steepest place of a smooth step over twice `blend` has the slope 0.75 / blend; the
+        // distance kernel on top of it adds a little.
+        let steepest = 1.15 * 0.75 / params.blend;
+        for &[a, b, c] in mesh.triangles() {
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                let [from, to] = [from as usize, to as usize];
+                let length = f64::from(mesh.positions()[from].distance(mesh.positions()[to]));
+                for joint in 0..3 {
+                    let jump = (weight(&weights, from, joint) - weight(&weights, to, joint)).abs();
+                    assert!(jump <= steepest * length, "{jump} over {length}");
+                }
+            }
+        }
+        // No slope at the border either: a tenth of the way in, a step has risen by 2.8 %.
+        for (vertex, p) in mesh.positions().iter().enumerate() {
+            let inside = f64::from(p.y) - (10.0 - params.blend);
+            let upper = weight(&weights, vertex, 1);
+            if inside <= 0.0 {
+                assert_eq!(upper, 0.0);
+            } else if inside < 0.2 * params.blend {
+                assert!(upper > 0.0 && upper < 0.028);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbouring_fingers_do_not_drag_each_other() {
+        // Two fingers of radius one, a gap of half a radius between them.
+        let (mut positions, mut triangles) = tube(0.0, 1.0, 12.0, 0.25);
+        let (others, more) = tube(2.5, 1.0, 12.0, 0.25);
+        let first = positions.len() as u32;
+        positions.extend(others);
+        triangles.extend(more.iter().map(|t| t.map(|v| v + first)));
+        let mesh = Mesh::new(positions, triangles, None).unwrap();
+        let at = |x: f64, y: f64| DVec3::new(x, y, 0.0);
+        let skeleton = skeleton(&[
+            (None, at(1.25, -6.0)),
+            (Some(0), at(0.0, 0.0)),
+            (Some(1), at(0.0, 6.0)),
+            (Some(0), at(2.5, 0.0)),
+            (Some(3), at(2.5, 6.0)),
+        ]);
+        let params = BoneDistanceParams { leaf_continuation: 1.0, ..BoneDistanceParams::default() };
+        let weights = weights_from_bone_distance(&mesh, &skeleton, &params).unwrap();
+        for (vertex, p) in mesh.positions().iter().enumerate() {
+            let strangers = if p.x < 1.25 { [3, 4] } else { [1, 2] };
+            assert!(strangers.iter().all(|&joint| weight(&weights, vertex, joint) == 0.0), "at {p}");
+        }
+    }
+
+    /// A strip of skin across a fan of five bones that all leave one joint.
+    fn fan() -> (Mesh, Skeleton) {
+        let count = 1200;
+        let mut positions = Vec::new();
+        for step in 0..=count {
+            let x = 6.0 * step as f32 / count as f32 - 3.0;
+            positions.extend([Vec3::new(x, 2.0, 1.2), Vec3::new(x, 2.1, 1.2)]);
+        }
+        let triangles = (0..count)
+            .flat_map(|s| [[2 * s, 2 * s + 2, 2 * s + 1], [2 * s + 1, 2 * s + 2, 2 * s + 3]])
+            .collect();
+        let mut joints = vec![(None, DVec3::new(0.0, -1.0, 0.0))];
+        for finger in 0..5 {
+            let x = 0.5 * f64::from(finger) - 1.0;
+            joints.push((Some(0), DVec3::new(0.4 * x, 1.6, 0.0)));
+            joints.push((Some(joints.len() - 1), DVec3::new(x, 4.0, 0.0)));
+        }
+        (Mesh::new(positions, triangles, None).unwrap(), skeleton(&joints))
+    }
+
+    #[test]
+    fn leaving_out_influences_makes_no_jump() {
+        let (mesh, skeleton) = fan();
+        let every = BoneDistanceParams { max_influences: 99, ..BoneDistanceParams::default() };
+        let few = BoneDistanceParams::default();
+        let all = weights_from_bone_distance(&mesh, &skeleton, &every).unwrap();
+        assert!(all.most_influences() > 4, "the limit must have something to cut");
+        let cut = weights_from_bone_distance(&mesh, &skeleton, &few).unwrap();
+        assert_eq!(cut.most_influences(), 4);
+        let largest_jump = |weights: &SkinWeights| {
+            let step = |v: usize, joint| (weight(weights, v + 2, joint) - weight(weights, v, joint)).abs();
+            (0..mesh.vertex_count() - 2)
+                .flat_map(|v| (0..11).map(move |j| (v, j)))
+                .fold(0.0, |m, (v, j)| step(v, j).max(m))
+        };
+        // Steps of 1/200 of a unit: a jump in the set would show as a few tenths.
+        assert!(largest_jump(&all) < 0.02, "{}", largest_jump(&all));
+        assert!(largest_jump(&cut) < 0.05, "{}", largest_jump(&cut));
+    }
+
+    #[test]
+    fn smoothing_softens_the_steepest_place() {
+        let (mesh, skeleton) = limb();
+        let sharp = BoneDistanceParams { blend: 0.2, ..BoneDistanceParams::default() };
+        let soft = BoneDistanceParams { smoothing_rounds: 30, ..sharp.clone() };
+        let steepest = |params: &BoneDistanceParams| {
+            let weights = weights_from_bone_distance(&mesh, &skeleton, params).unwrap();
+            // Twelve vertices a ring.
+            let jumps =
+                (0..mesh.vertex_count() - 12).map(|v| weight(&weights, v + 12, 1) - weight(&weights, v, 1));
+            jumps.fold(0.0, f64::max)
+        };
+        assert!(steepest(&soft) < 0.6 * steepest(&sharp));
+    }
+
+    #[test]
+    fn bad_parameters_are_named() {
+        let (mesh, skeleton) = limb();
+        let refused =
+            |params: BoneDistanceParams| weights_from_bone_distance(&mesh, &skeleton, &params).unwrap_err();
+        let error = refused(BoneDistanceParams { blend: f64::NAN, ..BoneDistanceParams::default() });
+        assert!(matches!(error, BoneDistanceError::BadParameter { name: "blend", .. }));
+        let error = refused(BoneDistanceParams { max_influences: 0, ..BoneDistanceParams::default() });
+        assert!(matches!(error, BoneDistanceError::BadParameter { name: "max_influences", .. }));
+        let none = weights_from_bone_distance(&mesh, &Skeleton::empty(), &BoneDistanceParams::default());
+        assert_eq!(none, Err(BoneDistanceError::NoJoints));
+    }
 }

@@ -41,7 +41,7 @@ pub(super) fn skin_of(body: &Body, triangles: usize, coarsest_grid: f64) -> Opti
         if !collapse_to(&mut surface, triangles, body) {
             return None;
         }
-        relax(&mut surface, body, 12);
+        relax(&mut surface, body, 14);
         return is_closed_sphere(&surface).then_some(surface);
     }
     None
@@ -63,10 +63,7 @@ fn surface_nets(body: &Body, lowest: DVec3, highest: DVec3, spacing: f64) -> Sur
     let counts = ((highest - lowest) / spacing).ceil().as_usizevec3() + 2;
     let [nx, ny, nz] = [counts.x, counts.y, counts.z];
     let point = |i: usize, j: usize, k: usize| lowest + spacing * DVec3::new(i as f64, j as f64, k as f64);
-    let values: Vec<f64> = (0..nx * ny * nz)
-        .into_par_iter()
-        .map(|index| body.sample(point(index % nx, index / nx % ny, index / (nx * ny))).value)
-        .collect();
+    let values = grid_values(body, [nx, ny, nz], spacing, &point);
     let at = |i: usize, j: usize, k: usize| i + nx * (j + ny * k);
 
     let mut positions = Vec::new();
@@ -110,6 +107,38 @@ fn surface_nets(body: &Body, lowest: DVec3, highest: DVec3, spacing: f64) -> Sur
         }
     }
     Surface { positions, triangles }
+}
+
+/// Grid points along a block's side.
+const BLOCK: usize = 8;
+/// The field changes by at most this much per length; exact distances would have one.
+pub(super) const STEEPEST: f64 = 1.5;
+
+/// The field at all grid points, x fastest. Blocks far from the surface take their centre's value:
+/// only its sign is needed there.
+fn grid_values(
+    body: &Body,
+    [nx, ny, nz]: [usize; 3],
+    spacing: f64,
+    point: &(impl Fn(usize, usize, usize) -> DVec3 + Sync),
+) -> Vec<f64> {
+    let [bx, by, bz] = [nx, ny, nz].map(|n| n.div_ceil(BLOCK));
+    let half = DVec3::splat(0.5 * BLOCK as f64 * spacing);
+    let centres: Vec<f64> = (0..bx * by * bz)
+        .into_par_iter()
+        .map(|block| {
+            let corner = [block % bx, block / bx % by, block / (bx * by)].map(|b| b * BLOCK);
+            body.sample(point(corner[0], corner[1], corner[2]) + half).value
+        })
+        .collect();
+    (0..nx * ny * nz)
+        .into_par_iter()
+        .map(|index| {
+            let [i, j, k] = [index % nx, index / nx % ny, index / (nx * ny)];
+            let centre = centres[i / BLOCK + bx * (j / BLOCK + by * (k / BLOCK))];
+            if centre.abs() > STEEPEST * half.length() { centre } else { body.sample(point(i, j, k)).value }
+        })
+        .collect()
 }
 
 /// Mean of the points where the surface crosses a unit cell's edges; `None` if it does not.
@@ -158,7 +187,9 @@ mod tests {
                 .map(|[a, b, c]| a.dot(b.cross(c)) / 6.0)
                 .sum();
             let exact = std::f64::consts::PI * (0.09 + 4.0 / 3.0 * 0.027);
-            assert!((volume / exact - 1.0).abs() < 0.04, "{volume} {exact}");
+            // Corners lie on the surface and flat faces within it: the loss is of second order in
+            // the edges' length, so of first order in one over the count.
+            assert!(volume < exact && volume > exact * (1.0 - 24.0 / count as f64), "{volume} {exact}");
         }
     }
 }

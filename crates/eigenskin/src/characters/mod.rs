@@ -14,7 +14,11 @@ mod random;
 mod relaxation;
 #[cfg(test)]
 mod test_support;
+#[cfg(test)]
+mod tests;
 pub mod truth;
+#[cfg(test)]
+mod truth_tests;
 
 use std::sync::Arc;
 

@@ -83,29 +83,43 @@ fn flip_is_flat(surface: &Surface, corners: [u32; 4]) -> bool {
     let normal = normal.normalize_or_zero();
     [[a, d, c], [d, b, c]].into_iter().all(|triangle| {
         let area = twice_area(triangle);
-        let longest = (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max);
-        area.dot(normal) > 0.8 * area.length() && area.length() > 0.2 * longest
+        area.dot(normal) > 0.8 * area.length() && quality(triangle) > 0.3
     })
 }
 
-/// Moves every vertex towards the middle of its neighbours, within the surface.
+/// Triangles at least this good (see [`quality`]) need no protection.
+const GOOD: f64 = 0.5;
+
+/// Moves every vertex towards the middle of its neighbours, within the surface, unless that spoils
+/// a triangle: where a few triangles go round a fingertip it would.
 fn average(surface: &mut Surface, body: &Body) {
     let sides = sides(surface);
-    let moved: Vec<DVec3> = (0..surface.positions.len() as u32)
+    let positions = &surface.positions;
+    let moved: Vec<DVec3> = (0..positions.len() as u32)
         .into_par_iter()
         .map(|vertex| {
             let from = sides.partition_point(|side| side.0 < vertex);
-            let around = sides[from..].iter().take_while(|side| side.0 == vertex);
-            let (mut sum, mut count) = (DVec3::ZERO, 0.0);
-            for side in around {
-                sum += surface.positions[side.1 as usize];
-                count += 1.0;
-            }
-            let here = surface.positions[vertex as usize];
+            let length = sides[from..].iter().take_while(|side| side.0 == vertex).count();
+            let around = &sides[from..from + length];
+            let sum: DVec3 = around.iter().map(|side| positions[side.1 as usize]).sum();
+            let here = positions[vertex as usize];
             let normal = body.sample(here).gradient.normalize_or_zero();
-            let step = sum / count - here;
-            body.project(here + 0.6 * (step - normal * step.dot(normal)), 2)
+            let step = sum / length as f64 - here;
+            let there = body.project(here + 0.6 * (step - normal * step.dot(normal)), 2);
+            let worst = |at: DVec3| {
+                let triangles = around.iter().map(|side| surface.triangles[side.2 as usize]);
+                let corners = |t: [u32; 3]| t.map(|v| if v == vertex { at } else { positions[v as usize] });
+                triangles.map(|t| quality(corners(t))).fold(f64::INFINITY, f64::min)
+            };
+            let after = worst(there);
+            if after > GOOD || after >= worst(here) { there } else { here }
         })
         .collect();
     surface.positions = moved;
+}
+
+/// Twice the area over the longest edge squared: 0.87 for the best triangle, 0 for a flat one.
+fn quality(triangle: [DVec3; 3]) -> f64 {
+    let longest = (0..3).map(|k| triangle[k].distance_squared(triangle[(k + 1) % 3])).fold(0.0, f64::max);
+    twice_area(triangle).length() / longest
 }

@@ -13,8 +13,8 @@ const FIST: [FingerAngles; 5] = [FOLDED_THUMB, CURLED, CURLED, CURLED, CURLED];
 const POINT: [FingerAngles; 5] = [FOLDED_THUMB, OPEN, CURLED, CURLED, CURLED];
 /// The pads of thumb and index finger meet.
 const PINCH: [FingerAngles; 5] = [
-    [-3.3, -3.7, -30.0, -11.7],
-    [-32.0, 8.6, -56.4, -49.8],
+    [-8.9, -4.2, -17.8, -19.0],
+    [-27.3, 8.0, -62.5, -46.7],
     [-20.0, 0.0, -22.0, -12.0],
     [-14.0, 0.0, -16.0, -9.0],
     [-8.0, 0.0, -12.0, -6.0],
