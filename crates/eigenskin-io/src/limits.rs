@@ -1,4 +1,4 @@
-//! What engines can take. Measured or documented by their makers; see the note of each entry.
+//! What engines can take, as measured or as their makers document it.
 
 use std::fmt;
 
@@ -11,8 +11,6 @@ pub enum Quantity {
     Influences,
     /// morph targets times morphed attributes
     MorphedAttributes,
-    /// joints of a skin
-    Joints,
 }
 
 /// One limit of one engine.
@@ -29,18 +27,18 @@ pub struct EngineLimit {
 }
 
 /// All known limits.
-pub const LIMITS: [EngineLimit; 12] = [
+pub const LIMITS: [EngineLimit; 8] = [
     EngineLimit {
         engine: "Bevy",
         quantity: Quantity::Targets,
         limit: 256,
-        beyond: "the mesh is not loaded with its morph targets",
+        beyond: "it does not show the mesh with more",
     },
     EngineLimit {
         engine: "Filament",
         quantity: Quantity::Targets,
         limit: 256,
-        beyond: "further targets are ignored",
+        beyond: "it does not show the mesh with more",
     },
     EngineLimit {
         engine: "three.js",
@@ -58,7 +56,7 @@ pub const LIMITS: [EngineLimit; 12] = [
         engine: "Babylon.js without texture mode",
         quantity: Quantity::Targets,
         limit: 8,
-        beyond: "only the 8 strongest targets act",
+        beyond: "further targets do not act",
     },
     EngineLimit {
         engine: "the glTF specification",
@@ -73,29 +71,10 @@ pub const LIMITS: [EngineLimit; 12] = [
         beyond: "further influences are ignored and the skin bends otherwise",
     },
     EngineLimit {
-        engine: "three.js",
-        quantity: Quantity::Influences,
-        limit: 4,
-        beyond: "further influences are ignored and the skin bends otherwise",
-    },
-    EngineLimit {
         engine: "the glTF specification",
         quantity: Quantity::Influences,
         limit: 4,
         beyond: "viewers need not support more",
-    },
-    EngineLimit {
-        engine: "Babylon.js",
-        quantity: Quantity::Influences,
-        limit: 8,
-        beyond: "further influences are ignored",
-    },
-    EngineLimit { engine: "Bevy", quantity: Quantity::Joints, limit: 256, beyond: "the skin is not shown" },
-    EngineLimit {
-        engine: "Filament",
-        quantity: Quantity::Joints,
-        limit: 256,
-        beyond: "further joints are ignored",
     },
 ];
 
@@ -111,8 +90,6 @@ pub struct Counts {
     pub influences: usize,
     /// targets times morphed attributes (positions, normals)
     pub morphed_attributes: usize,
-    /// joints of the skin
-    pub joints: usize,
 }
 
 /// A limit that is exceeded.
@@ -133,7 +110,6 @@ pub fn check(counts: &Counts) -> Vec<LimitWarning> {
                 Quantity::Targets => counts.targets,
                 Quantity::Influences => counts.influences,
                 Quantity::MorphedAttributes => counts.morphed_attributes,
-                Quantity::Joints => counts.joints,
             };
             (found > limit.limit).then_some(LimitWarning { limit, found })
         })
@@ -146,7 +122,6 @@ impl fmt::Display for Quantity {
             Self::Targets => "morph targets",
             Self::Influences => "influences per vertex",
             Self::MorphedAttributes => "morphed attributes",
-            Self::Joints => "joints",
         })
     }
 }
@@ -164,14 +139,13 @@ mod tests {
 
     #[test]
     fn warnings_name_the_engine() {
-        let counts = Counts { targets: 300, influences: 6, morphed_attributes: 600, joints: 20 };
+        let counts = Counts { targets: 300, influences: 6, morphed_attributes: 600 };
         let text: Vec<String> = check(&counts).iter().map(ToString::to_string).collect();
         assert!(
             text.iter().any(|t| t.contains("Bevy") && t.contains("300") && t.contains("256")),
             "{text:?}"
         );
         assert!(text.iter().any(|t| t.contains("Bevy") && t.contains("6 influences")), "{text:?}");
-        assert!(!text.iter().any(|t| t.contains("joints")), "{text:?}");
-        assert!(check(&Counts { targets: 4, influences: 4, morphed_attributes: 8, joints: 256 }).is_empty());
+        assert!(check(&Counts { targets: 4, influences: 4, morphed_attributes: 8 }).is_empty());
     }
 }

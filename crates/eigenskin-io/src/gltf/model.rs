@@ -122,7 +122,6 @@ pub fn write(
         targets: total,
         influences: rig.weights().most_influences(),
         morphed_attributes: total * attributes,
-        joints: rig.skeleton().joint_count(),
     };
     warnings.extend(limits::check(&counts).iter().map(ToString::to_string));
     let report = ModelWriteReport { targets: target_count, bytes: 0, baked_clips: baked.len(), warnings };

@@ -1,10 +1,13 @@
 //! Numpy bundles: a rig and, if they are there, examples.
 //!
-//! Keys (shapes): `rest` [v,3], `faces` [f,3|4], `weights` [v,j], `parents` [j] (−1 for a root),
-//! `names` [j], `bind` [j,4,4] = the joint's *world* matrix at rest, `joint_world` [p,j,4,4],
-//! `truth` [p,v,3]; optional `pose_names` [p], `controls` [p,c], `control_names` [c],
-//! `normals` [p,v,3]. Matrices are [row, column] on column vectors. Without `names`, `parents` and
-//! `bind` the bundle is a rig without joints.
+//! ```text
+//! rest [v,3]   faces [f,3|4]   weights [v,j]   names [j]   parents [j], -1 for a root
+//! bind [j,4,4]: the joint's *world* matrix at rest
+//! joint_world [p,j,4,4]   truth [p,v,3]
+//! optional: pose_names [p]   controls [p,c]   control_names [c]   normals [p,v,3]
+//! ```
+//! Matrices are row, column on column vectors. Without `names`, `parents` and `bind` the bundle is
+//! a rig without joints.
 
 mod archive;
 mod array;
