@@ -24,6 +24,8 @@ pub struct EngineLimit {
     pub limit: usize,
     /// what happens beyond
     pub beyond: &'static str,
+    /// whether it bites in the engine's usual mode; else it is only good to know
+    pub usual: bool,
 }
 
 /// All known limits.
@@ -33,48 +35,56 @@ pub const LIMITS: [EngineLimit; 8] = [
         quantity: Quantity::Targets,
         limit: 256,
         beyond: "it does not show the mesh with more",
+        usual: true,
     },
     EngineLimit {
         engine: "Filament",
         quantity: Quantity::Targets,
         limit: 256,
         beyond: "it does not show the mesh with more",
+        usual: true,
     },
     EngineLimit {
         engine: "three.js",
         quantity: Quantity::Targets,
         limit: 256,
         beyond: "graphics cards only promise 256 texture layers, one per target",
+        usual: true,
     },
     EngineLimit {
         engine: "Babylon.js",
         quantity: Quantity::Targets,
         limit: 256,
         beyond: "graphics cards only promise 256 texture layers, one per target",
+        usual: true,
     },
     EngineLimit {
         engine: "Babylon.js without texture mode",
         quantity: Quantity::Targets,
         limit: 8,
         beyond: "further targets do not act",
+        usual: false,
     },
     EngineLimit {
         engine: "the glTF specification",
         quantity: Quantity::MorphedAttributes,
         limit: 8,
         beyond: "viewers need not support more, though all common ones do",
+        usual: false,
     },
     EngineLimit {
         engine: "Bevy",
         quantity: Quantity::Influences,
         limit: 4,
         beyond: "further influences are ignored and the skin bends otherwise",
+        usual: true,
     },
     EngineLimit {
         engine: "the glTF specification",
         quantity: Quantity::Influences,
         limit: 4,
         beyond: "viewers need not support more",
+        usual: false,
     },
 ];
 

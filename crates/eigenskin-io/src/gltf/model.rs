@@ -123,7 +123,8 @@ pub fn write(
         influences: rig.weights().most_influences(),
         morphed_attributes: total * attributes,
     };
-    warnings.extend(limits::check(&counts).iter().map(ToString::to_string));
+    let exceeded = limits::check(&counts);
+    warnings.extend(exceeded.iter().filter(|warning| warning.limit.usual).map(ToString::to_string));
     let report = ModelWriteReport { targets: target_count, bytes: 0, baked_clips: baked.len(), warnings };
     Ok((document, report))
 }

@@ -35,14 +35,12 @@ pub struct Vertices {
     pub any_normals: bool,
     /// `vertex`; empty lists without joints
     pub influences: Vec<Vec<Influence>>,
-    /// corners of triangles with an area
+    /// corners of triangles
     pub triangles: Vec<[u32; 3]>,
     /// where each primitive's vertices are
     pub ranges: Vec<PrimitiveRange>,
     /// primitives of points or lines
     pub skipped_primitives: usize,
-    /// triangles without area, left out
-    pub flat_triangles: usize,
     /// attributes of each vertex range, to find primitives that share their vertices
     shared: Vec<(Vec<(String, usize)>, usize)>,
 }
@@ -171,14 +169,10 @@ impl Primitive<'_> {
                 .collect(),
             _ => corners.windows(2).skip(1).map(|c| [corners[0], c[0], c[1]]).collect(),
         };
-        for triangle in triangles {
-            let corners = triangle.map(|corner| corner + first as u32);
-            if has_area(corners.map(|v| all.positions[v as usize])) {
-                all.triangles.push(corners);
-            } else if mode == 4 {
-                all.flat_triangles += 1;
-            }
-        }
+        // Strips are stitched together with triangles that repeat a corner.
+        let stitch = |[a, b, c]: [u32; 3]| mode != 4 && (a == b || b == c || c == a);
+        let kept = triangles.into_iter().filter(|&triangle| !stitch(triangle));
+        all.triangles.extend(kept.map(|triangle| triangle.map(|corner| corner + first as u32)));
         Ok(())
     }
 
@@ -225,11 +219,4 @@ impl Primitive<'_> {
     fn fail(&self, problem: &str) -> GltfError {
         GltfError::Primitive { mesh: self.mesh, primitive: self.index, problem: problem.into() }
     }
-}
-
-/// Whether the corners span an area, by the measure that meshes are checked with.
-pub fn has_area(corners: [Vec3; 3]) -> bool {
-    let [a, b, c] = corners.map(Vec3::as_dvec3);
-    let longest = (b - a).length_squared().max((c - b).length_squared()).max((a - c).length_squared());
-    (b - a).cross(c - a).length() > 1e-9 * longest
 }

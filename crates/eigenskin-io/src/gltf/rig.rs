@@ -147,9 +147,12 @@ pub fn read(
     Ok(FoundRig { rig, layout, notes })
 }
 
+/// Sums that miss one by less are rounding, mended without a word.
+const WORTH_SAYING: f64 = 1e-5;
+
 /// The sentence about weights that had to be scaled, if any.
 pub fn weights_note(report: &WeightsReport) -> Option<String> {
-    let vertex = report.worst_vertex.filter(|_| report.normalised_vertices > 0)?;
+    let vertex = report.worst_vertex.filter(|_| report.largest_deviation > WORTH_SAYING)?;
     Some(format!(
         "skin weights of {} vertices were scaled to sum to one (vertex {vertex} was off by {:.1e})",
         report.normalised_vertices, report.largest_deviation
@@ -300,9 +303,6 @@ fn note_vertices(vertices: &Vertices, notes: &mut Vec<String>) {
             "{} primitive(s) of points or lines are left as they are",
             vertices.skipped_primitives
         ));
-    }
-    if vertices.flat_triangles > 0 {
-        notes.push(format!("{} triangle(s) without area do not count for normals", vertices.flat_triangles));
     }
 }
 

@@ -39,11 +39,7 @@ pub fn counts(document: &Document, layout: &RigLayout) -> Result<Vec<usize>, Glt
 
 /// What engines limit, counted over the rig's meshes, everybody's targets together.
 pub fn engine_counts(document: &Document, found: &FoundRig) -> Result<Counts, GltfError> {
-    let mut counts = Counts {
-        influences: found.rig.weights().most_influences(),
-        joints: found.rig.skeleton().joint_count(),
-        ..Counts::default()
-    };
+    let mut counts = Counts { influences: found.rig.weights().most_influences(), ..Counts::default() };
     for &mesh in &found.layout.meshes {
         let primitives = document.entry("meshes", mesh)?.get("primitives").and_then(Value::as_array);
         for primitive in primitives.into_iter().flatten() {

@@ -15,7 +15,6 @@ use super::NpzError;
 use super::archive;
 use super::array::{Array, Data};
 use crate::WeightsMaker;
-use crate::gltf::primitives::has_area;
 use crate::gltf::rig::weights_note;
 
 const KEYS: [&str; 12] = [
@@ -88,13 +87,7 @@ impl Bundle {
     pub fn rig(&self, missing_weights: Option<WeightsMaker>) -> Result<(Rig, Vec<String>), NpzError> {
         let mut notes = Vec::new();
         let rest = vectors(self.numbers("rest", &[None, Some(3)])?.1);
-        let mut triangles = self.triangles(rest.len())?;
-        let all = triangles.len();
-        triangles.retain(|corners| has_area(corners.map(|corner| rest[corner as usize])));
-        if triangles.len() < all {
-            notes
-                .push(format!("{} triangle(s) without area do not count for normals", all - triangles.len()));
-        }
+        let triangles = self.triangles(rest.len())?;
         let mesh = Mesh::new(rest, triangles, None)?;
         let skeleton = if self.has_joints() { self.skeleton()? } else { Skeleton::empty() };
         let weights = if skeleton.joint_count() == 0 {
@@ -249,19 +242,10 @@ impl Bundle {
     }
 }
 
-/// The weights that are not zero. Sums that are nearly one are made one as well as `f32` can: the
-/// glTF validator is stricter than the core, which leaves them.
+/// The weights that are not zero.
 fn influences(row: &[f64]) -> Vec<Influence> {
     let entries = row.iter().enumerate().filter(|(_, weight)| **weight != 0.0);
-    let mut list: Vec<Influence> =
-        entries.map(|(joint, &weight)| Influence { joint: joint as u32, weight: weight as f32 }).collect();
-    let sum: f64 = list.iter().map(|influence| f64::from(influence.weight)).sum();
-    if (5e-8..=1e-6).contains(&(sum - 1.0).abs())
-        && let Some(heaviest) = list.iter_mut().max_by(|a, b| a.weight.total_cmp(&b.weight))
-    {
-        heaviest.weight = (f64::from(heaviest.weight) + 1.0 - sum) as f32;
-    }
-    list
+    entries.map(|(joint, &weight)| Influence { joint: joint as u32, weight: weight as f32 }).collect()
 }
 
 fn open(path: &Path) -> Result<std::fs::File, NpzError> {
