@@ -24,6 +24,7 @@ pub use error::{ReadError, WriteError};
 pub use gltf::clip::Clip;
 pub use gltf::error::GltfError;
 pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
+pub use gltf::orientation::Orientation;
 pub use npz::NpzError;
 pub use rig_file::RigFile;
 

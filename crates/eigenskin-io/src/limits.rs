@@ -138,7 +138,7 @@ impl fmt::Display for Quantity {
 
 impl fmt::Display for LimitWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let EngineLimit { engine, quantity, limit, beyond } = self.limit;
+        let EngineLimit { engine, quantity, limit, beyond, .. } = self.limit;
         write!(f, "{} {quantity}, and {engine} takes {limit}: {beyond}", self.found)
     }
 }

@@ -9,6 +9,7 @@ use crate::error::WriteError;
 use crate::gltf::clip::Clip;
 use crate::gltf::document::Document;
 use crate::gltf::error::GltfError;
+use crate::gltf::orientation::{self, Orientation};
 use crate::gltf::pose_keys;
 use crate::gltf::rig::{self, FoundRig, RigLayout};
 use crate::gltf::table::Table;
@@ -116,6 +117,18 @@ impl RigFile {
     pub fn with_rig(mut self, rig: Arc<Rig>) -> Result<Self, WriteError> {
         self.check_same_rig(&rig, "its parts")?;
         self.rig = rig;
+        Ok(self)
+    }
+
+    /// The same file under a root node that turns and scales it to glTF's axes and metres. The rig
+    /// itself keeps its numbers.
+    pub fn with_orientation(mut self, orientation: Orientation) -> Result<Self, WriteError> {
+        if orientation == Orientation::GLTF {
+            return Ok(self);
+        }
+        orientation::add_root(&mut self.document, orientation)?;
+        let table = self.table("rig", &self.rig);
+        self.layout = rig::read(&self.document, &ReadOptions::default(), Some(&table))?.layout;
         Ok(self)
     }
 

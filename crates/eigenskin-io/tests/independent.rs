@@ -8,13 +8,18 @@ mod common;
 use std::sync::Arc;
 
 use common::{furthest, largest_angle};
+use eigenskin::characters::truth::true_shape;
+use eigenskin::characters::{NamedPose, arm};
 use eigenskin::evaluate::Evaluator;
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
 use eigenskin::glam::{DMat3, DMat4, DVec3, Mat4, Quat, Vec3};
+use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Model, Stage};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::conformance::{cases, glb};
 use eigenskin_io::gltf::append;
-use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, rig_of};
+use eigenskin_io::{ModelWriteOptions, Orientation, ReadOptions, RigFile, model_glb, model_of, rig_of};
 use serde_json::json;
 
 /// Positions and normals in scene space at a key of an animation.
@@ -234,5 +239,67 @@ fn other_nodes_in_the_hierarchy_are_seen() {
         }
         let (shown, _, _) = viewer.show(0, time as f32);
         assert!(furthest(&shown, &positions) < 2e-5 * size, "{time}: {}", furthest(&shown, &positions));
+    }
+}
+
+/// A model fitted to the built-in arm, in other axes and unit, with a motion: written, read back as
+/// the same model with the same errors, and shown alike by the stock viewer.
+#[test]
+fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
+    let character = arm(2000).unwrap();
+    let truth = |poses: Vec<NamedPose>| {
+        let example = |named: NamedPose| Example {
+            positions: true_shape(&character, &named.pose),
+            name: named.name,
+            pose: named.pose,
+            normals: None,
+        };
+        ExampleSet::new(character.rig.clone(), poses.into_iter().map(example).collect()).unwrap()
+    };
+    let training = truth(character.single_joint_poses(4));
+    let held_out = character.multi_joint_poses(6, 7);
+    let times: Vec<f64> = (0..held_out.len()).map(|i| i as f64).collect();
+    let poses: Vec<_> = held_out.iter().map(|named| named.pose.clone()).collect();
+    let fitted = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap().model;
+    let file = RigFile::from_rig(character.rig.clone(), "arm")
+        .unwrap()
+        .with_clip("poses", &times, &poses)
+        .unwrap()
+        .with_orientation(Orientation { z_up: true, metres_per_unit: 0.01 })
+        .unwrap();
+    let (bytes, _) = model_glb(&file, &fitted, &ModelWriteOptions::default()).unwrap();
+    common::keep("fitted arm", &bytes);
+
+    let (read_file, read) = model_of(common::document(&bytes)).unwrap();
+    assert_eq!(read, fitted);
+    let held_out = truth(held_out);
+    let figures = evaluate_against(&Arc::new(fitted), &held_out);
+    assert_eq!(figures, evaluate_against(&Arc::new(read.clone()), &held_out));
+    assert!(figures.relative_error.unwrap() < 0.7, "{:?}", figures.relative_error);
+
+    let scene = read_file.layout().scene_from_mesh;
+    // z up became y up, centimetres became metres.
+    let up = scene.transform_vector3(DVec3::Z);
+    assert!((up - 0.01 * DVec3::Y).length() < 1e-9, "{up}");
+    let viewer = Viewer::open(&bytes);
+    let mut evaluator = Evaluator::new(Arc::new(read));
+    let size = 0.01 * character.rig.mesh().size();
+    for &time in &times {
+        let pose = read_file.sample(&read_file.clips()[0], time);
+        let mut positions = vec![Vec3::ZERO; character.rig.vertex_count()];
+        let mut normals = positions.clone();
+        evaluator.evaluate(&pose, &mut positions, Some(&mut normals));
+        for (p, n) in positions.iter_mut().zip(&mut normals) {
+            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+            *n = scene.transform_vector3(n.as_dvec3()).normalize().as_vec3();
+        }
+        let (shown, shown_normals, weights) = viewer.show(0, time as f32);
+        assert!(weights.iter().all(|w| (0.0..=1.0).contains(w)));
+        assert!(
+            furthest(&shown, &positions) < 1e-5 * size,
+            "{time}: {:e}",
+            furthest(&shown, &positions) / size
+        );
+        assert!(largest_angle(&shown_normals, &normals) < 0.1, "{time}");
     }
 }

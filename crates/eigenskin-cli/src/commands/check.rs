@@ -6,7 +6,6 @@ use anyhow::Result;
 use eigenskin::examples::ExampleSet;
 use eigenskin::model::Model;
 use eigenskin::reference::guess_references;
-use eigenskin::rig::Rig;
 use eigenskin_io::{FileKind, RigFile};
 use serde_json::{Value, json};
 
@@ -59,7 +58,7 @@ fn look(args: &Args) -> Result<Findings> {
         }
     };
     let mut remarks = file.notes.clone();
-    remarks.extend(unit_remark(file.rig()));
+    remarks.extend(unit_remark(&file));
     if let Some(guess) = guess_references(file.rig()) {
         remarks.push(
             format!(
@@ -77,10 +76,11 @@ fn look(args: &Args) -> Result<Findings> {
 }
 
 /// glTF is in metres with y up; other units and axes show as odd sizes.
-fn unit_remark(rig: &Rig) -> Option<String> {
-    let size = rig.mesh().size();
+fn unit_remark(file: &RigFile) -> Option<String> {
+    let scale = file.layout().scene_from_mesh.matrix3.determinant().abs().cbrt();
+    let size = scale * file.rig().mesh().size();
     (!(0.02..=20.0).contains(&size)).then(|| {
-        format!("the character is {} units large, and glTF's unit is the metre: is it in millimetres or centimetres? (fit --unit)", figure(size))
+        format!("the character is {} metres large by glTF's unit: is it in millimetres or centimetres? (fit --unit)", figure(size))
     })
 }
 

@@ -11,7 +11,7 @@ use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
-use eigenskin_io::{ModelWriteOptions, ModelWriteReport, RigFile};
+use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
 use serde_json::{Value, json};
 
 use crate::output::{Output, bytes, counted, figure};
@@ -42,6 +42,12 @@ pub struct Args {
     /// Reference joints of a flat rig: a TOML file, [parents] with lines "joint" = "parent"
     #[arg(long, value_name = "FILE.toml")]
     parents: Option<PathBuf>,
+    /// The axis that points up in the rig; z adds a root node that turns it
+    #[arg(long, value_enum, default_value = "y")]
+    up: UpAxis,
+    /// The rig's unit of length; other than m adds a root node that scales it
+    #[arg(long, value_enum, default_value = "m")]
+    unit: Unit,
     /// The skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
@@ -55,6 +61,29 @@ pub struct Args {
 enum Method {
     /// principal components per joint support, interpolated over the joint's rotation
     Eigenskin,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum UpAxis {
+    Y,
+    Z,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Unit {
+    M,
+    Cm,
+    Mm,
+}
+
+impl Unit {
+    fn metres(self) -> f64 {
+        match self {
+            Self::M => 1.0,
+            Self::Cm => 0.01,
+            Self::Mm => 0.001,
+        }
+    }
 }
 
 /// Options of the EigenSkin method.
@@ -145,7 +174,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let (examples_file, set) = eigenskin_io::read_examples(&args.examples, &options)?;
     let rig = rigs::with_references_of(rig_file.rig(), examples_file.rig())?;
     let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;
-    let rig_file = rig_file.with_rig(rig)?;
+    let orientation = Orientation { z_up: args.up == UpAxis::Z, metres_per_unit: args.unit.metres() };
+    let rig_file = rig_file.with_rig(rig)?.with_orientation(orientation)?;
     let set =
         frames::select(rigs::examples_for(rig_file.rig(), set, &args.examples)?, args.frames.as_deref())?;
     output.item("examples", format!("{}: {}", args.examples.display(), counted(set.len(), "pose", "poses")));

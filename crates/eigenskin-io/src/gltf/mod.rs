@@ -15,6 +15,7 @@ pub mod from_rig;
 pub mod model;
 pub mod model_read;
 pub mod nodes;
+pub mod orientation;
 pub mod pose_keys;
 pub mod primitives;
 pub mod rig;
