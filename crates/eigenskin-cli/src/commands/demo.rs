@@ -87,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let model = Arc::new(fitted.model.clone());
     let on_single = evaluate_against(&model, &single);
     let on_multi = evaluate_against(&model, &multi);
-    let picture = progress::while_doing(quiet, "drawing", || worst_pose_picture(&model, &multi, &on_multi))?;
+    let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi, &on_multi))?;
     eigenskin_io::atomic::write_file(&file("comparison.png"), &picture)
         .context("comparison.png could not be written")?;
 
@@ -141,12 +141,10 @@ fn print_table(output: &Output, training: &Evaluation, single: &Evaluation, mult
     }
 }
 
-/// The pose that plain skinning does worst: truth, skinning, model, and both errors.
-fn worst_pose_picture(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluation) -> Result<Vec<u8>> {
-    let worst = (0..truth.len())
-        .max_by(|&a, &b| errors.per_pose[a].skinning_rmse.total_cmp(&errors.per_pose[b].skinning_rmse))
-        .unwrap_or(0);
-    let example = &truth.examples()[worst];
+/// A pose that nobody trained on: truth, skinning, model, and both errors.
+fn comparison(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluation) -> Result<Vec<u8>> {
+    let shown = truth.examples().iter().position(|example| example.name == "fist").unwrap_or(0);
+    let example = &truth.examples()[shown];
     let shape = |model: &Arc<Model>| {
         let mut positions = vec![Vec3::ZERO; example.positions.len()];
         let mut normals = positions.clone();
@@ -156,16 +154,16 @@ fn worst_pose_picture(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluatio
     let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
     let (plain_positions, plain_normals) = shape(&plain);
     let (model_positions, model_normals) = shape(model);
-    let true_normals = truth.normals_of(worst);
+    let true_normals = truth.normals_of(shown);
     let millimetres = |positions: &[Vec3]| {
         vertex_errors(positions, &example.positions).iter().map(|e| 1000.0 * e).collect::<Vec<f32>>()
     };
     let (plain_errors, model_errors) = (millimetres(&plain_positions), millimetres(&model_positions));
     let rmse = |of: f64| format!("rmse {} mm", figure(1000.0 * of));
     let panel = |caption: String, positions, normals, surface| Panel { caption, positions, normals, surface };
-    let pose = &errors.per_pose[worst];
+    let pose = &errors.per_pose[shown];
     let panels = [
-        panel(format!("truth\n{}", pose.name), &example.positions, &true_normals, Surface::Skin),
+        panel(format!("truth\n{}, held out", pose.name), &example.positions, &true_normals, Surface::Skin),
         panel("plain skinning\n".to_string(), &plain_positions, &plain_normals, Surface::Skin),
         panel(
             format!("error of skinning\n{}", rmse(pose.skinning_rmse)),

@@ -18,7 +18,9 @@ pub fn keys(file: impl Read + Seek) -> Result<Vec<String>, NpzError> {
 pub fn read(file: impl Read + Seek, wanted: &[&str]) -> Result<Vec<(String, Array)>, NpzError> {
     let mut archive = zip::ZipArchive::new(file).map_err(|error| damaged(&error))?;
     if archive.is_empty() {
-        return Err(NpzError::Archive { problem: "it is empty".into() });
+        return Err(NpzError::Archive {
+            problem: "it is empty; save at least rest and faces with numpy.savez".into(),
+        });
     }
     let mut arrays = Vec::new();
     let mut left = LARGEST_BUNDLE;

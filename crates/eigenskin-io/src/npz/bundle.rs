@@ -261,6 +261,9 @@ fn wrong_shape(key: &str, found: &[usize], expected: &[Option<usize>]) -> NpzErr
         expected.iter().map(|extent| extent.map_or_else(|| "any".into(), |e| e.to_string())).collect();
     NpzError::Array {
         key: key.into(),
-        problem: format!("has the shape {found:?}, expected [{}]", extents.join(", ")),
+        problem: format!(
+            "has the shape {found:?}, expected [{}]; save it again in that shape",
+            extents.join(", ")
+        ),
     }
 }

@@ -1,0 +1,176 @@
+//! The commands as a user types them.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod support;
+
+use serde_json::Value;
+use support::{bar_bundle, data, eigenskin, json_of};
+
+fn number(value: &Value, path: &str) -> f64 {
+    value.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} is missing in {value}"))
+}
+
+/// The main job, as the README says it, on its default hand.
+#[test]
+fn demo_reaches_its_figures_and_writes_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("demo");
+    let report = json_of(&["demo", "--out", out.to_str().unwrap()]);
+    assert!(number(&report, "/held_out_single_joint/relative_error") <= 0.15);
+    assert!(number(&report, "/held_out_multi_joint/relative_error") <= 0.35);
+    assert!(number(&report, "/fit/largest_tuple_count") <= 10.0);
+    assert_eq!(number(&report, "/held_out_multi_joint/vertices"), 6990.0);
+    for angles in ["/held_out_single_joint/normal_angle_deg", "/held_out_multi_joint/normal_angle_deg"] {
+        let angle = |who: &str| number(&report, &format!("{angles}/{who}"));
+        assert!(angle("model_mean") < angle("skinning_mean"));
+    }
+    for name in ["rig.glb", "examples.glb", "validation.glb", "model.glb", "report.json", "comparison.png"] {
+        assert!(out.join(name).metadata().unwrap().len() > 1000, "{name}");
+    }
+    let saved: Value = serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
+    assert_eq!(saved, report);
+
+    // The files say the same as the run: the model on the validation set, from disk.
+    let model = out.join("model.glb");
+    let validation = out.join("validation.glb");
+    let again = json_of(&["evaluate", model.to_str().unwrap(), "--truth", validation.to_str().unwrap()]);
+    let squares = |part: &str, who: &str| {
+        let poses = number(&report, &format!("/{part}/poses"));
+        number(&report, &format!("/{part}/{who}/rmse")).powi(2) * poses
+    };
+    for who in ["skinning", "model"] {
+        let all = squares("held_out_single_joint", who) + squares("held_out_multi_joint", who);
+        let expected = (all / number(&again, "/poses")).sqrt();
+        let found = number(&again, &format!("/{who}/rmse"));
+        assert!((found - expected).abs() < 1e-3 * expected, "{who}: {found} instead of {expected}");
+    }
+    // The set written for the rig fits the rig again, to the same training error.
+    let refitted = folder.path().join("refitted.glb");
+    let rig = out.join("rig.glb");
+    let examples = out.join("examples.glb");
+    let fit = json_of(&[
+        "fit",
+        rig.to_str().unwrap(),
+        "--examples",
+        examples.to_str().unwrap(),
+        "-o",
+        refitted.to_str().unwrap(),
+    ]);
+    let first = number(&report, "/fit/training/relative_error");
+    assert!((number(&fit, "/training/relative_error") - first).abs() < 0.02 * first);
+}
+
+/// The contract of `evaluate --json`.
+#[test]
+fn evaluate_prints_the_contract() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bundle, model) = (folder.path().join("bar.npz"), folder.path().join("model.glb"));
+    bar_bundle().write(&bundle);
+    let (bundle, model) = (bundle.to_str().unwrap(), model.to_str().unwrap());
+    assert!(eigenskin(&["fit", bundle, "--examples", bundle, "-o", model]).status.success());
+    let found = json_of(&["evaluate", model, "--truth", bundle, "--frames", "1::2"]);
+    assert_eq!(number(&found, "/poses"), 2.0);
+    assert_eq!(number(&found, "/vertices"), 402.0);
+    assert_eq!(found["per_pose"][0]["name"], "pose 1");
+    for who in ["skinning", "model"] {
+        for what in ["rmse", "max", "p95", "rmse_of_100", "max_of_100"] {
+            assert!(number(&found, &format!("/{who}/{what}")) >= 0.0);
+        }
+        let of_100 = 100.0 * number(&found, &format!("/{who}/rmse")) / number(&found, "/size");
+        assert!((number(&found, &format!("/{who}/rmse_of_100")) - of_100).abs() < 1e-9);
+    }
+    assert!(number(&found, "/relative_error") < 0.2);
+    assert!(number(&found, "/per_pose/1/skinning_rmse") > number(&found, "/per_pose/1/model_rmse"));
+}
+
+#[test]
+fn check_says_what_is_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("bar.npz");
+    bar_bundle().write(&bundle);
+    let found = json_of(&["check", bundle.to_str().unwrap()]);
+    assert_eq!(found["kind"], "an example set");
+    assert_eq!((number(&found, "/vertices"), number(&found, "/influences")), (402.0, 2.0));
+    assert_eq!(found["examples"].as_array().unwrap().len(), 4);
+    assert_eq!(found["joints"][1]["reference"], found["joints"][0]["name"]);
+    let remarks = found["remarks"].to_string();
+    assert!(remarks.contains("metres large"), "{remarks}");
+}
+
+#[test]
+fn every_command_has_help_with_an_example() {
+    for command in ["demo", "check", "fit", "evaluate", "conformance"] {
+        let output = eigenskin(&[command, "--help"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            output.status.success() && text.contains(&format!("Example:\n  eigenskin {command}")),
+            "{text}"
+        );
+    }
+}
+
+/// A flat rig is recognised, its joints are related by name, and a file can correct them.
+#[test]
+fn flat_rigs_get_reference_joints() {
+    let Some(data) = data("reference joints of the WebXR hand") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let hand = data.join("webxr-hand/left.glb");
+    let text = String::from_utf8(eigenskin(&["check", hand.to_str().unwrap()]).stdout).unwrap();
+    assert!(text.contains("flat") && text.contains("names"), "{text}");
+    let bad = folder.path().join("parents.toml");
+    std::fs::write(&bad, "[parents]\n\"no such joint\" = \"wrist\"\n").unwrap();
+    let truth = data.join("fem-hand/train.npz");
+    let result = eigenskin(&[
+        "fit",
+        truth.to_str().unwrap(),
+        "--examples",
+        truth.to_str().unwrap(),
+        "--parents",
+        bad.to_str().unwrap(),
+        "-o",
+        folder.path().join("m.glb").to_str().unwrap(),
+    ]);
+    let message = String::from_utf8(result.stderr).unwrap();
+    assert!(message.contains("no such joint") && message.contains("parents.toml"), "{message}");
+}
+
+/// The paper's experiment on a real hand, per joint and hard cut: figures found by others with a
+/// straightforward implementation of the paper.
+#[test]
+fn fem_hand_reproduces_the_reference_figures() {
+    let Some(data) = data("EigenSkin on data/fem-hand") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| data.join("fem-hand").join(name).to_str().unwrap().to_string();
+    let (train, held_out) = (path("train.npz"), path("held_out.npz"));
+    let model = folder.path().join("model.glb");
+    let model = model.to_str().unwrap();
+    let run = |options: &[&str]| {
+        let fit = json_of(&[&["fit", &train, "--examples", &train, "-o", model], options].concat());
+        let on_train = json_of(&["evaluate", model, "--truth", &train]);
+        let on_held_out = json_of(&["evaluate", model, "--truth", &held_out]);
+        (fit, on_train, on_held_out)
+    };
+    let exponential = ["--kernel", "exponential", "--width", "1"];
+    let training = [1.0, 0.440, 0.188, 0.113, 0.089, 0.084];
+    let validation = [1.0, 0.402, 0.363, 0.354, 0.352, 0.352];
+    for k in 0..6 {
+        let count = k.to_string();
+        let per_joint = [&["--per-joint", count.as_str()][..], &exponential].concat();
+        let hard = run(&[&per_joint[..], &["--support-border", "hard"]].concat());
+        let (on_train, on_held_out) =
+            (number(&hard.1, "/relative_error"), number(&hard.2, "/relative_error"));
+        assert!((on_train - training[k]).abs() <= 0.002, "k = {k}: training {on_train}");
+        assert!((on_held_out - validation[k]).abs() <= 0.02, "k = {k}: held out {on_held_out}");
+        let smooth = run(&per_joint);
+        assert!(number(&smooth.1, "/relative_error") <= on_train + 1e-9, "k = {k}: smooth border, training");
+        assert!(
+            number(&smooth.2, "/relative_error") <= on_held_out + 1e-9,
+            "k = {k}: smooth border, held out"
+        );
+    }
+    let (fit, _, on_held_out) = run(&["--per-vertex", "10"]);
+    assert!(number(&fit, "/rest_space_error") <= 0.20);
+    assert!(number(&fit, "/largest_tuple_count") <= 10.0);
+    let angle = |who: &str| number(&on_held_out, &format!("/normal_angle_deg/{who}"));
+    assert!(angle("model_mean") < angle("skinning_mean"));
+}
