@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use eigenskin::characters::truth::true_shape;
+use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, hand};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
@@ -34,12 +34,13 @@ fn main() {
 }
 
 fn examples(character: &Character) -> ExampleSet {
+    let skin = SweptSkin::new(character);
     let examples = character
         .single_joint_poses(6)
         .into_iter()
         .take(120)
         .map(|named| Example {
-            positions: true_shape(character, &named.pose),
+            positions: skin.shape(&named.pose),
             name: named.name,
             pose: named.pose,
             normals: None,

@@ -8,7 +8,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::evaluate::Evaluator;
-use crate::examples::ExampleSet;
+use crate::examples::{ExampleSet, ExamplesError};
 use crate::model::Model;
 use crate::skinning::{BaseSkinning, PosedSkinning};
 
@@ -79,18 +79,38 @@ const EXACT: f64 = 1e-9;
 
 /// Compares plain skinning and `model` with true shapes of the same rig.
 pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
-    let size = model.rig().mesh().size();
-    let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
+    let plain = plain_skinning(truth);
     let compared: Vec<ComparedPose> = (0..truth.len())
         .into_par_iter()
-        .map(|index| {
-            let normals = truth.normals_of(index);
-            ComparedPose {
-                skinning: Compared::new(&plain, truth, index, &normals),
-                model: Compared::new(model, truth, index, &normals),
-            }
-        })
+        .map(|index| ComparedPose::new(&plain, model, truth, index))
         .collect();
+    summarise(truth, &compared)
+}
+
+/// Honest leave-one-out: every example against a model that `fit` made from all the others. (The
+/// closed form that chooses kernel widths still has the example in its basis.)
+pub fn leave_one_out<E: From<ExamplesError> + Send>(
+    examples: &ExampleSet,
+    fit: impl Fn(&ExampleSet) -> Result<Model, E> + Sync,
+) -> Result<Evaluation, E> {
+    let plain = plain_skinning(examples);
+    let compared: Vec<ComparedPose> = (0..examples.len())
+        .into_par_iter()
+        .map(|left_out| {
+            let others: Vec<usize> = (0..examples.len()).filter(|&index| index != left_out).collect();
+            let model = Arc::new(fit(&examples.select(&others)?)?);
+            Ok(ComparedPose::new(&plain, &model, examples, left_out))
+        })
+        .collect::<Result<_, E>>()?;
+    Ok(summarise(examples, &compared))
+}
+
+fn plain_skinning(truth: &ExampleSet) -> Arc<Model> {
+    Arc::new(Model::without_corrections(truth.rig().clone(), BaseSkinning::LinearBlend))
+}
+
+fn summarise(truth: &ExampleSet, compared: &[ComparedPose]) -> Evaluation {
+    let size = truth.rig().mesh().size();
     let squared = |of: fn(&ComparedPose) -> &Compared| -> f64 {
         compared.iter().map(|pose| of(pose).squared_sum()).sum()
     };
@@ -99,7 +119,7 @@ pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
     let mean = |of: fn(&ComparedPose) -> f64| compared.iter().map(of).sum::<f64>() / compared.len() as f64;
     Evaluation {
         poses: truth.len(),
-        vertices: model.rig().vertex_count(),
+        vertices: truth.rig().vertex_count(),
         size,
         relative_error: (skinning.rmse > EXACT * size).then(|| (model_squared / skinning_squared).sqrt()),
         skinning,
@@ -113,7 +133,7 @@ pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
         per_pose: truth
             .examples()
             .iter()
-            .zip(&compared)
+            .zip(compared)
             .map(|(example, pose)| PoseErrors {
                 name: example.name.clone(),
                 skinning_rmse: pose.skinning.rmse(),
@@ -132,6 +152,16 @@ pub fn vertex_errors(shape: &[Vec3], truth: &[Vec3]) -> Vec<f32> {
 struct ComparedPose {
     skinning: Compared,
     model: Compared,
+}
+
+impl ComparedPose {
+    fn new(plain: &Arc<Model>, model: &Arc<Model>, truth: &ExampleSet, index: usize) -> Self {
+        let normals = truth.normals_of(index);
+        Self {
+            skinning: Compared::new(plain, truth, index, &normals),
+            model: Compared::new(model, truth, index, &normals),
+        }
+    }
 }
 
 /// One method in one pose.

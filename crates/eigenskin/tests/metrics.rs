@@ -6,11 +6,12 @@ mod support;
 use std::sync::Arc;
 
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::fit::{EigenSkinParams, FitError, fit_eigenskin};
 use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::metrics::evaluate_against;
+use eigenskin::metrics::{evaluate_against, leave_one_out};
 use eigenskin::model::Model;
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use support::{pose, tube};
+use support::{pose, sweeps, tube};
 
 /// True shapes that differ from linear blending by known vectors.
 fn displaced_truth(offsets: impl Fn(usize, usize) -> Vec3) -> (Arc<Model>, ExampleSet) {
@@ -112,4 +113,21 @@ fn normal_angles_by_hand() {
     expected /= (truth.len() * rig.vertex_count()) as f64;
     assert!((expected - 10.0).abs() > 1e-3, "the conventions differ here: {expected}");
     assert!((angles.skinning_mean_inverse_transpose - expected).abs() < 1e-4, "{angles:?} {expected}");
+}
+
+/// Leave-one-out is refitting by hand, one example at a time.
+#[test]
+fn leave_one_out_is_refitting_without_the_example() {
+    let rig = tube();
+    let set = sweeps(&rig);
+    let fit = |set: &ExampleSet| Ok::<_, FitError>(fit_eigenskin(set, &EigenSkinParams::default())?.model);
+    let found = leave_one_out(&set, fit).unwrap();
+    assert_eq!(found.poses, set.len());
+    let left_out = 5;
+    let others: Vec<usize> = (0..set.len()).filter(|&i| i != left_out).collect();
+    let model = Arc::new(fit(&set.select(&others).unwrap()).unwrap());
+    let alone = evaluate_against(&model, &set.select(&[left_out]).unwrap());
+    assert_eq!(found.per_pose[left_out], alone.per_pose[0]);
+    let training = evaluate_against(&Arc::new(fit(&set).unwrap()), &set);
+    assert!(found.relative_error.unwrap() > training.relative_error.unwrap());
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use serde_json::json;
 
 use crate::output::{Output, counted};
 
@@ -14,12 +15,16 @@ use crate::output::{Output, counted};
 pub struct Args {
     /// The folder to write into
     folder: PathBuf,
+    /// Write what was done as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let written = eigenskin_io::conformance::write(&args.folder)?;
-    Output::new(quiet, None)
+    let output = Output::new(quiet, args.json.as_deref());
+    output
         .item("wrote", format!("{} in {}", counted(written.len(), "model", "models"), args.folder.display()));
-    Ok(())
+    output.json(&json!({ "models": written }))
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use eigenskin::characters::truth::true_shape;
+use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, NamedPose, hand};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
@@ -108,10 +108,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 
 /// The true shapes of some poses.
 fn observed(character: &Character, poses: Vec<NamedPose>) -> Result<ExampleSet> {
+    let skin = SweptSkin::new(character);
     let examples = poses
         .into_iter()
         .map(|NamedPose { name, pose }| {
-            let positions = true_shape(character, &pose);
+            let positions = skin.shape(&pose);
             Example { name, pose, positions, normals: None }
         })
         .collect();

@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, fit_eigenskin};
-use eigenskin::metrics::{Evaluation, evaluate_against};
+use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, FitError, fit_eigenskin};
+use eigenskin::metrics::{Evaluation, evaluate_against, leave_one_out};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
@@ -36,6 +36,9 @@ pub struct Args {
     method: Method,
     #[command(flatten)]
     eigenskin: EigenSkinArgs,
+    /// Also fit without each example in turn, and report the error on what was left out
+    #[arg(long)]
+    leave_one_out: bool,
     /// Poses to learn from, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
     frames: Option<String>,
@@ -186,7 +189,19 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
     print_fit(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    output.json(&fit_json(&fit, &training, &written))
+    let mut report = fit_json(&fit, &training, &written);
+    if args.leave_one_out {
+        let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
+            leave_one_out(&set, |others| Ok::<_, FitError>(fit_eigenskin(others, &params)?.model))
+        })?;
+        let ratio = left_out.relative_error.map_or("–".to_string(), |error| format!("{error:.3}"));
+        output.item(
+            "left out",
+            format!("{ratio} of skinning's error, each example against a model fitted to the others"),
+        );
+        report["leave_one_out"] = super::evaluate::evaluation_json(&left_out);
+    }
+    output.json(&report)
 }
 
 /// Fits, and measures the error on the examples themselves.

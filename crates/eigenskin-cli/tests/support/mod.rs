@@ -121,8 +121,9 @@ impl Bundle {
 }
 
 fn npy(kind: &str, shape: &[usize], bytes: &[u8]) -> Vec<u8> {
-    let extents: String = shape.iter().map(|extent| format!("{extent},")).collect();
-    let mut header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({extents}), }}");
+    let extents: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let mut header =
+        format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({},), }}", extents.join(","));
     while (10 + header.len() + 1) % 64 != 0 {
         header.push(' ');
     }

@@ -103,6 +103,18 @@ impl RestDisplacements {
         let count = self.points.vertex_count();
         &self.normals[example * count..(example + 1) * count]
     }
+
+    /// The vertices of some points (rising), rising, each with its place among the points.
+    pub fn vertices_of(&self, points: &[u32]) -> Vec<(u32, usize)> {
+        let mut place_of = vec![usize::MAX; self.points.group_count()];
+        for (place, &point) in points.iter().enumerate() {
+            place_of[point as usize] = place;
+        }
+        (0..self.points.vertex_count())
+            .map(|vertex| (vertex as u32, place_of[self.points.group_of(vertex)]))
+            .filter(|&(_, place)| place != usize::MAX)
+            .collect()
+    }
 }
 
 /// Seam duplicates grouped, except those that examples pull apart.

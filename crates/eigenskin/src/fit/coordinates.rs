@@ -4,7 +4,7 @@
 //! D Vᵀ). When it moves several, their overlapping bases share the displacement by joint least
 //! squares.
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::displacements::RestDisplacements;
@@ -45,6 +45,72 @@ pub fn example_coordinates(
         .enumerate()
         .map(|(example, acting)| joint_least_squares(displacements.positions_of(example), bases, acting))
         .collect()
+}
+
+/// The coordinates of one support's basis in the examples that move its joint.
+#[derive(Debug, Clone)]
+pub struct SupportCoordinates {
+    /// the examples
+    pub examples: Vec<usize>,
+    /// `example × component`
+    coordinates: Vec<f64>,
+    /// number of components
+    pub component_count: usize,
+}
+
+impl SupportCoordinates {
+    /// Of the support with that index, from the coordinates of all examples.
+    pub fn new(
+        support: usize,
+        acting: &[Vec<usize>],
+        coordinates: &[Vec<Vec<f64>>],
+        component_count: usize,
+    ) -> Self {
+        let mut found = Self { examples: Vec::new(), coordinates: Vec::new(), component_count };
+        for (example, acting) in acting.iter().enumerate() {
+            if let Some(place) = acting.iter().position(|&s| s == support) {
+                found.examples.push(example);
+                found.coordinates.extend(&coordinates[example][place]);
+            }
+        }
+        found
+    }
+
+    /// Coordinates in one of its examples, `component`.
+    pub fn of(&self, index: usize) -> &[f64] {
+        &self.coordinates[index * self.component_count..(index + 1) * self.component_count]
+    }
+}
+
+/// ‖u − Σ α û‖ / ‖u‖ over all examples; zero when there was nothing to correct.
+pub fn rest_space_error(
+    displacements: &RestDisplacements,
+    bases: &[KeptBasis],
+    acting: &[Vec<usize>],
+    coordinates: &[Vec<Vec<f64>>],
+) -> f64 {
+    let sums: Vec<(f64, f64)> = acting
+        .par_iter()
+        .zip(coordinates)
+        .enumerate()
+        .map(|(example, (acting, coordinates))| {
+            let observed = displacements.positions_of(example);
+            let mut left: Vec<DVec3> = observed.iter().map(|u| u.as_dvec3()).collect();
+            for (&basis, alphas) in acting.iter().zip(coordinates) {
+                let basis = &bases[basis];
+                for (alpha, field) in alphas.iter().zip(basis.fields.chunks_exact(basis.points.len().max(1)))
+                {
+                    for (&point, u) in basis.points.iter().zip(field) {
+                        left[point as usize] -= *alpha * u.as_dvec3();
+                    }
+                }
+            }
+            let all: f64 = observed.iter().map(|u| u.as_dvec3().length_squared()).sum();
+            (left.iter().map(|u| u.length_squared()).sum(), all)
+        })
+        .collect();
+    let (left, all) = sums.iter().fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
+    if all > 0.0 { (left / all).sqrt() } else { 0.0 }
 }
 
 /// Minimises ‖u − Σ_j Σ_k α_jk û^jk‖² over the coordinates of the acting bases.

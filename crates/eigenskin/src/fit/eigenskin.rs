@@ -5,16 +5,14 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::allocation::{Budget, allocate};
-use super::coordinates::{KeptBasis, example_coordinates};
+use super::coordinates::{KeptBasis, SupportCoordinates, example_coordinates, rest_space_error};
+use super::joint_driver::fit_joint_driver;
+use super::normal_fields::normal_fields;
 use crate::basis::{PrincipalComponents, principal_components};
 use crate::displacements::{RestDisplacements, rest_displacements};
-use crate::driver::{
-    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Ridge, Samples,
-    fit_rbf,
-};
-use crate::examples::{ExampleSet, ExamplesError, MergedExample, SAME_POSE};
+use crate::driver::{Interpolant, RbfError, RbfFit, RbfParams, Ridge};
+use crate::examples::{ExampleSet, ExamplesError, MergedExample};
 use crate::model::{DisplacementBasis, Layer, Model, ModelError, Stage};
-use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
 use crate::supports::{JointSupport, Mover, SupportParams, joint_supports, moved_by_examples};
@@ -164,8 +162,15 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
     let per_support: Vec<(Layer, JointReport)> = (0..supports.len())
         .into_par_iter()
         .map(|index| {
-            let observed = Observed::new(index, &acting, &coordinates, bases[index].component_count());
-            let fit = drive(&set, &supports[index], &observed, params)?;
+            let observed =
+                SupportCoordinates::new(index, &acting, &coordinates, bases[index].component_count());
+            let fit = fit_joint_driver(
+                &set,
+                &supports[index],
+                &observed,
+                &params.interpolation,
+                params.clamp_margin,
+            )?;
             let normals = if params.normals {
                 normal_fields(&displacements, &supports[index], &observed)
             } else {
@@ -202,176 +207,6 @@ fn kept_basis(support: &JointSupport, components: &PrincipalComponents, count: u
     KeptBasis { points: support.points.clone(), fields }
 }
 
-/// The coordinates of one support's basis in the examples that move its joint.
-struct Observed {
-    /// the examples
-    examples: Vec<usize>,
-    /// `example × component`
-    coordinates: Vec<f64>,
-    component_count: usize,
-}
-
-impl Observed {
-    fn new(
-        support: usize,
-        acting: &[Vec<usize>],
-        coordinates: &[Vec<Vec<f64>>],
-        component_count: usize,
-    ) -> Self {
-        let mut observed = Self { examples: Vec::new(), coordinates: Vec::new(), component_count };
-        for (example, acting) in acting.iter().enumerate() {
-            if let Some(place) = acting.iter().position(|&s| s == support) {
-                observed.examples.push(example);
-                observed.coordinates.extend(&coordinates[example][place]);
-            }
-        }
-        observed
-    }
-
-    fn of(&self, index: usize) -> &[f64] {
-        &self.coordinates[index * self.component_count..(index + 1) * self.component_count]
-    }
-}
-
-/// Interpolates a support's coordinates over the motion of its joint. Examples that hold the joint
-/// alike but differ elsewhere agree on the mean.
-fn drive(
-    set: &ExampleSet,
-    support: &JointSupport,
-    observed: &Observed,
-    params: &EigenSkinParams,
-) -> Result<RbfFit, FitError> {
-    let rig = set.rig();
-    let pose = |example: usize| &set.examples()[example].pose;
-    let translates = observed.examples.iter().any(|&example| match support.mover {
-        Mover::Joint(joint) => {
-            let motion = pose(example).motion_of(rig.skeleton(), joint);
-            motion.translation.length() > SAME_POSE * rig.mesh().size() * 100.0
-        }
-        Mover::Control(_) => false,
-    });
-    let groups = feature_groups(rig, support.mover, translates);
-    let all = Samples::measure(groups, rig.skeleton(), observed.examples.iter().map(|&e| pose(e)));
-
-    // Sample 0 is rest; a sample that repeats an earlier setting joins it.
-    let mut kept: Vec<usize> = vec![0];
-    let mut sums: Vec<Vec<f64>> = vec![vec![0.0; observed.component_count]];
-    let mut repeats = vec![1.0];
-    for sample in 1..all.count() {
-        let twin = (0..kept.len()).skip(1).find(|&k| all.distance(kept[k], sample) <= SAME_POSE);
-        let place = twin.unwrap_or_else(|| {
-            kept.push(sample);
-            sums.push(vec![0.0; observed.component_count]);
-            repeats.push(0.0);
-            kept.len() - 1
-        });
-        repeats[place] += 1.0;
-        for (sum, value) in sums[place].iter_mut().zip(observed.of(sample - 1)) {
-            *sum += value;
-        }
-    }
-    let values: Vec<f64> =
-        sums.iter().zip(&repeats).flat_map(|(sum, &count)| sum.iter().map(move |s| s / count)).collect();
-    let fit = fit_rbf(&all.select(&kept), &values, &params.interpolation).map_err(|error| {
-        let name = |place: usize| match kept[place] {
-            0 => "rest".to_string(),
-            sample => set.examples()[observed.examples[sample - 1]].name.clone(),
-        };
-        match error {
-            RbfError::Singular { first, second, .. } => FitError::TooClose {
-                joint: support.mover.name(rig).to_string(),
-                first: name(first),
-                second: name(second),
-                error,
-            },
-            RbfError::BadParameter { .. } => FitError::Parameter(error),
-        }
-    })?;
-    let clamp = params
-        .clamp_margin
-        .map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
-    Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
-}
-
-/// The range of every coordinate over rest and examples (`sample × component`), widened by
-/// `margin` of its extent on both sides.
-fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
-    let mut lowest = vec![0f64; component_count];
-    let mut highest = vec![0f64; component_count];
-    for sample in values.chunks_exact(component_count.max(1)) {
-        for (component, &value) in sample.iter().enumerate() {
-            lowest[component] = lowest[component].min(value);
-            highest[component] = highest[component].max(value);
-        }
-    }
-    for (low, high) in lowest.iter_mut().zip(&mut highest) {
-        let room = margin * (*high - *low);
-        *low -= room;
-        *high += room;
-    }
-    Clamp::Range { lowest, highest }
-}
-
-/// The joint's rotation by geodesic angle (§2.4), its translation where it has any.
-fn feature_groups(rig: &Rig, mover: Mover, translates: bool) -> Vec<FeatureGroup> {
-    match mover {
-        Mover::Control(control) => vec![FeatureGroup::control(control, rig.controls()[control].default)],
-        Mover::Joint(joint) => {
-            let rotation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Rotation);
-            let translation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Translation)
-                .filter(|_| translates)
-                .map(|group| group.scaled(FeatureScale::One(1.0 / rig.mesh().size())));
-            rotation.into_iter().chain(translation).collect()
-        }
-    }
-}
-
-/// Normal corrections on the positions' own coordinates, `component × vertex of the support`:
-/// the least-squares fit of the pulled-back normals. One morph weight then drives both.
-fn normal_fields(
-    displacements: &RestDisplacements,
-    support: &JointSupport,
-    observed: &Observed,
-) -> Vec<Vec3> {
-    let count = observed.component_count;
-    let places: Vec<usize> =
-        support.examples.iter().filter_map(|e| observed.examples.iter().position(|o| o == e)).collect();
-    let gram = Matrix::from_fn(count, count, |a, b| {
-        places.iter().map(|&p| observed.of(p)[a] * observed.of(p)[b]).sum()
-    });
-    let inverse = symmetric_pseudo_inverse(&gram, 1e-12);
-    // `example × component`: how much of each example's normals goes into each field.
-    let weights: Vec<Vec<f64>> = places
-        .iter()
-        .map(|&p| (0..count).map(|k| (0..count).map(|l| inverse[(k, l)] * observed.of(p)[l]).sum()).collect())
-        .collect();
-    let vertices = support_vertices(displacements, &support.points);
-    let mut fields = vec![DVec3::ZERO; count * vertices.len()];
-    for (place, (&example, weights)) in support.examples.iter().zip(&weights).enumerate() {
-        let normals = displacements.normals_of(example);
-        for (entry, &(vertex, point)) in vertices.iter().enumerate() {
-            let share = support.shares.get(place * support.points.len() + point).copied().unwrap_or(1.0);
-            let change = normals[vertex as usize].as_dvec3() * f64::from(support.mask[point] * share);
-            for (component, weight) in weights.iter().enumerate() {
-                fields[component * vertices.len() + entry] += *weight * change;
-            }
-        }
-    }
-    fields.into_iter().map(DVec3::as_vec3).collect()
-}
-
-/// The vertices of a support, rising, each with its place among the support's points.
-fn support_vertices(displacements: &RestDisplacements, points: &[u32]) -> Vec<(u32, usize)> {
-    let mut place_of = vec![usize::MAX; displacements.points.group_count()];
-    for (place, &point) in points.iter().enumerate() {
-        place_of[point as usize] = place;
-    }
-    (0..displacements.points.vertex_count())
-        .map(|vertex| (vertex as u32, place_of[displacements.points.group_of(vertex)]))
-        .filter(|&(_, place)| place != usize::MAX)
-        .collect()
-}
-
 fn layer(
     displacements: &RestDisplacements,
     basis: &KeptBasis,
@@ -379,7 +214,7 @@ fn layer(
     name: String,
     fit: RbfFit,
 ) -> Layer {
-    let vertices = support_vertices(displacements, &basis.points);
+    let vertices = displacements.vertices_of(&basis.points);
     let positions = (0..basis.component_count())
         .flat_map(|component| {
             let field = &basis.fields[component * basis.points.len()..(component + 1) * basis.points.len()];
@@ -403,7 +238,7 @@ fn report(
     fit: &RbfFit,
 ) -> JointReport {
     let width = match &fit.driver.interpolant {
-        crate::driver::Interpolant::Rbf { widths, .. } => widths[0],
+        Interpolant::Rbf { widths, .. } => widths[0],
         _ => 0.0,
     };
     JointReport {
@@ -417,34 +252,4 @@ fn report(
         condition: fit.condition,
         leave_one_out: fit.leave_one_out,
     }
-}
-
-fn rest_space_error(
-    displacements: &RestDisplacements,
-    bases: &[KeptBasis],
-    acting: &[Vec<usize>],
-    coordinates: &[Vec<Vec<f64>>],
-) -> f64 {
-    let sums: Vec<(f64, f64)> = acting
-        .par_iter()
-        .zip(coordinates)
-        .enumerate()
-        .map(|(example, (acting, coordinates))| {
-            let observed = displacements.positions_of(example);
-            let mut left: Vec<DVec3> = observed.iter().map(|u| u.as_dvec3()).collect();
-            for (&basis, alphas) in acting.iter().zip(coordinates) {
-                let basis = &bases[basis];
-                for (alpha, field) in alphas.iter().zip(basis.fields.chunks_exact(basis.points.len().max(1)))
-                {
-                    for (&point, u) in basis.points.iter().zip(field) {
-                        left[point as usize] -= *alpha * u.as_dvec3();
-                    }
-                }
-            }
-            let all: f64 = observed.iter().map(|u| u.as_dvec3().length_squared()).sum();
-            (left.iter().map(|u| u.length_squared()).sum(), all)
-        })
-        .collect();
-    let (left, all) = sums.iter().fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
-    if all > 0.0 { (left / all).sqrt() } else { 0.0 }
 }

@@ -4,6 +4,8 @@
 pub mod allocation;
 pub mod coordinates;
 pub mod eigenskin;
+mod joint_driver;
+mod normal_fields;
 
 pub use allocation::Budget;
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, fit_eigenskin};

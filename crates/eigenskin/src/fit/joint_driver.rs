@@ -1,0 +1,104 @@
+//! The driver of one support: its coordinates interpolated over the motion of its joint
+//! (EigenSkin §2.4).
+
+use super::coordinates::SupportCoordinates;
+use super::eigenskin::FitError;
+use crate::driver::{
+    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples, fit_rbf,
+};
+use crate::examples::{ExampleSet, SAME_POSE};
+use crate::rig::Rig;
+use crate::supports::{JointSupport, Mover};
+
+/// Interpolates a support's coordinates over the motion of its joint. Examples that hold the joint
+/// alike but differ elsewhere agree on the mean.
+pub fn fit_joint_driver(
+    set: &ExampleSet,
+    support: &JointSupport,
+    observed: &SupportCoordinates,
+    interpolation: &RbfParams,
+    clamp_margin: Option<f64>,
+) -> Result<RbfFit, FitError> {
+    let rig = set.rig();
+    let pose = |example: usize| &set.examples()[example].pose;
+    let translates = observed.examples.iter().any(|&example| match support.mover {
+        Mover::Joint(joint) => {
+            let motion = pose(example).motion_of(rig.skeleton(), joint);
+            motion.translation.length() > SAME_POSE * rig.mesh().size() * 100.0
+        }
+        Mover::Control(_) => false,
+    });
+    let groups = feature_groups(rig, support.mover, translates);
+    let all = Samples::measure(groups, rig.skeleton(), observed.examples.iter().map(|&e| pose(e)));
+
+    // Sample 0 is rest; a sample that repeats an earlier setting joins it.
+    let mut kept: Vec<usize> = vec![0];
+    let mut sums: Vec<Vec<f64>> = vec![vec![0.0; observed.component_count]];
+    let mut repeats = vec![1.0];
+    for sample in 1..all.count() {
+        let twin = (0..kept.len()).skip(1).find(|&k| all.distance(kept[k], sample) <= SAME_POSE);
+        let place = twin.unwrap_or_else(|| {
+            kept.push(sample);
+            sums.push(vec![0.0; observed.component_count]);
+            repeats.push(0.0);
+            kept.len() - 1
+        });
+        repeats[place] += 1.0;
+        for (sum, value) in sums[place].iter_mut().zip(observed.of(sample - 1)) {
+            *sum += value;
+        }
+    }
+    let values: Vec<f64> =
+        sums.iter().zip(&repeats).flat_map(|(sum, &count)| sum.iter().map(move |s| s / count)).collect();
+    let fit = fit_rbf(&all.select(&kept), &values, interpolation).map_err(|error| {
+        let name = |place: usize| match kept[place] {
+            0 => "rest".to_string(),
+            sample => set.examples()[observed.examples[sample - 1]].name.clone(),
+        };
+        match error {
+            RbfError::Singular { first, second, .. } => FitError::TooClose {
+                joint: support.mover.name(rig).to_string(),
+                first: name(first),
+                second: name(second),
+                error,
+            },
+            RbfError::BadParameter { .. } => FitError::Parameter(error),
+        }
+    })?;
+    let clamp =
+        clamp_margin.map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
+    Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
+}
+
+/// The range of every coordinate over rest and examples (`sample × component`), widened by
+/// `margin` of its extent on both sides.
+fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
+    let mut lowest = vec![0f64; component_count];
+    let mut highest = vec![0f64; component_count];
+    for sample in values.chunks_exact(component_count.max(1)) {
+        for (component, &value) in sample.iter().enumerate() {
+            lowest[component] = lowest[component].min(value);
+            highest[component] = highest[component].max(value);
+        }
+    }
+    for (low, high) in lowest.iter_mut().zip(&mut highest) {
+        let room = margin * (*high - *low);
+        *low -= room;
+        *high += room;
+    }
+    Clamp::Range { lowest, highest }
+}
+
+/// The joint's rotation by geodesic angle (§2.4), its translation where it has any.
+fn feature_groups(rig: &Rig, mover: Mover, translates: bool) -> Vec<FeatureGroup> {
+    match mover {
+        Mover::Control(control) => vec![FeatureGroup::control(control, rig.controls()[control].default)],
+        Mover::Joint(joint) => {
+            let rotation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Rotation);
+            let translation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Translation)
+                .filter(|_| translates)
+                .map(|group| group.scaled(FeatureScale::One(1.0 / rig.mesh().size())));
+            rotation.into_iter().chain(translation).collect()
+        }
+    }
+}
