@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand};
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
-#[command(name = "eigenskin", version, about, after_help = "Start with:  eigenskin demo")]
+#[command(name = "eigenskin", version, after_help = "Start with:  eigenskin demo")]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -104,7 +104,8 @@ pub struct EigenSkinArgs {
     /// Where it ends: share of the joint's largest displacement
     #[arg(long, value_name = "SHARE", default_value_t = 0.04)]
     support_threshold: f64,
-    /// Radial function between poses
+    /// Radial function between poses: gaussian, exponential (the paper's), linear, cubic, quintic,
+    /// thin-plate, multiquadric, inverse-multiquadric or wendland-c2
     #[arg(long, value_parser = parse_kernel, default_value = "gaussian")]
     kernel: Kernel,
     /// Width of the kernels in radians, or auto (by leave-one-out)
