@@ -255,7 +255,12 @@ fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
 }
 
 fn other_kind(found: FileKind, expected: FileKind) -> GltfError {
-    GltfError::OtherKind { found: found.description(), expected: expected.description() }
+    let fix = match expected {
+        FileKind::Rig => "give a rigged character",
+        FileKind::Examples => "give a GLB example set, or a numpy bundle with truth",
+        FileKind::Model => "make one with eigenskin fit",
+    };
+    GltfError::OtherKind { found: found.description(), expected: expected.description(), fix }
 }
 
 fn gltf_error(path: &Path, error: GltfError) -> ReadError {

@@ -91,6 +91,16 @@ fn a_bundle_is_read_as_written() {
     assert_eq!(example.pose.controls, [0.5]);
 }
 
+/// Triangles among quads repeat a corner, or mark the missing one with -1.
+#[test]
+fn triangles_among_quads() {
+    let mut entries = complete();
+    let faces: [i64; 12] = [0, 1, 2, 2, 0, 2, 3, -1, 0, 1, 2, 3];
+    entries[1] = ("faces", "<i8", vec![3, 4], faces.iter().flat_map(|v| v.to_le_bytes()).collect());
+    let (rig, _) = Bundle::from_reader(npz(&entries)).unwrap().rig(None).unwrap();
+    assert_eq!(rig.mesh().triangles(), [[0, 1, 2], [0, 2, 3], [0, 1, 2], [0, 2, 3]]);
+}
+
 #[test]
 fn missing_arrays_are_named() {
     for key in
@@ -144,7 +154,7 @@ fn wrong_shapes_and_indices_are_refused() {
     assert!(error.to_string().contains("bind") && error.to_string().contains("[2, 4, 4]"), "{error}");
     let faces = |last: i64| [0i64, 1, 2, last].iter().flat_map(|v| v.to_le_bytes()).collect();
     assert!(matches!(error_of(&change("faces", vec![1, 4], faces(4))), NpzError::Face { vertex: 4, .. }));
-    assert!(matches!(error_of(&change("faces", vec![1, 4], faces(-1))), NpzError::Face { vertex: -1, .. }));
+    assert!(matches!(error_of(&change("faces", vec![1, 4], faces(-2))), NpzError::Face { vertex: -2, .. }));
     assert!(matches!(error_of(&change("faces", vec![2, 2], faces(3))), NpzError::Array { .. }));
     let parents = [9i32, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
     assert!(matches!(error_of(&change("parents", vec![2], parents)), NpzError::Parent { parent: 9, .. }));

@@ -243,9 +243,9 @@ pub fn print_fit(output: &Output, fit: &EigenSkinFit, training: &Evaluation, wri
     output.item(
         "model",
         format!(
-            "{} on {}, at most {} at any vertex; {} morph targets",
+            "{} of {}, at most {} at any vertex; {} morph targets",
             counted(fit.model.component_count(), "component", "components"),
-            counted(joints, "joint", "joints"),
+            counted(joints, "joint or control", "joints and controls"),
             fit.model.most_tuples_per_vertex(),
             written.targets,
         ),

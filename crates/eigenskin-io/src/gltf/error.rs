@@ -138,12 +138,14 @@ pub enum GltfError {
         problem: String,
     },
     /// Another kind of file was expected.
-    #[error("the file is {found}, not {expected}")]
+    #[error("the file is {found}, not {expected}; {fix}")]
     OtherKind {
         /// what it is
         found: &'static str,
         /// what was asked for
         expected: &'static str,
+        /// how to get one
+        fix: &'static str,
     },
     /// Something about the rest shape.
     #[error(transparent)]

@@ -164,13 +164,14 @@ impl Bundle {
         }
         let mut triangles = Vec::with_capacity(shape[0]);
         for (face, corners) in corners.chunks_exact(shape[1]).enumerate() {
+            // Triangles among quads repeat a corner or mark the last one with -1.
+            let corners = if corners.len() == 4 && corners[3] == -1.0 { &corners[..3] } else { corners };
             if let Some(&bad) = corners.iter().find(|&&c| c.fract() != 0.0 || c < 0.0 || c >= vertices as f64)
             {
                 return Err(NpzError::Face { face, vertex: bad as i64, vertices });
             }
             let corner = |i: usize| corners[i] as u32;
             triangles.push([corner(0), corner(1), corner(2)]);
-            // Triangles among quads repeat a corner.
             if corners.len() == 4 && corner(3) != corner(2) && corner(3) != corner(0) {
                 triangles.push([corner(0), corner(2), corner(3)]);
             }
