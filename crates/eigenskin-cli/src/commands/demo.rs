@@ -97,12 +97,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
     });
     write_json(&file("report.json"), &report)?;
-    print_table(&output, &on_training, &on_single, &on_multi);
-    output.line("");
-    output.line(format!("{}:", args.out.display()));
+    output.item("wrote", format!("{}:", args.out.display()));
     output.item("", "model.glb       plays in any glTF viewer (clip \"grasp\")");
     output.item("", "comparison.png  truth, plain skinning, the model, what is left");
     output.item("", "rig.glb, examples.glb, validation.glb, report.json");
+    print_table(&output, &on_training, &on_single, &on_multi);
     output.json(&report)
 }
 
