@@ -240,12 +240,17 @@ pub fn print_fit(output: &Output, fit: &EigenSkinFit, training: &Evaluation, wri
         output.item("merged", format!("example {:?} repeats {what}", merged.name));
     }
     let joints = fit.joints.iter().filter(|joint| joint.component_count > 0).count();
+    let movers = if fit.model.rig().controls().is_empty() {
+        counted(joints, "joint", "joints")
+    } else {
+        counted(joints, "joint or control", "joints and controls")
+    };
     output.item(
         "model",
         format!(
             "{} of {}, at most {} at any vertex; {} morph targets",
             counted(fit.model.component_count(), "component", "components"),
-            counted(joints, "joint or control", "joints and controls"),
+            movers,
             fit.model.most_tuples_per_vertex(),
             written.targets,
         ),
