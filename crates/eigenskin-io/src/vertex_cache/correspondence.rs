@@ -33,7 +33,8 @@ impl Correspondence {
     /// Matches the vertices of `cache` at `rest_frame` to the rest shape of `rig`.
     ///
     /// `expected` are frames with the shape that plain skinning gives them (`vertex`): where a rest
-    /// shape looks the same from several sides, the turn nearest to them is taken.
+    /// shape looks the same from several sides, the turn nearest to them is taken, and touching
+    /// surfaces are told apart by them when the cache has no faces.
     pub fn find(
         rig: &Rig,
         cache: &VertexCache,
@@ -72,13 +73,14 @@ impl Correspondence {
                 "the rest shape looks the same in {ways} orientations; the one nearest to plain skinning was taken"
             ));
         }
-        let resolved = touching::resolve(rig, cache, rest_frame, &found.choices, found.same_order).map_err(
-            |vertices| CorrespondenceError::Ambiguous {
-                count: vertices.len(),
-                first: vertices.into_iter().take(NAMED).collect(),
-                hint: hint(rig, cache),
-            },
-        )?;
+        let Match { axes_and_unit, choices, same_order, .. } = &found;
+        let resolved =
+            touching::resolve(rig, cache, rest_frame, *axes_and_unit, expected, choices, *same_order)
+                .map_err(|vertices| CorrespondenceError::Ambiguous {
+                    count: vertices.len(),
+                    first: vertices.into_iter().take(NAMED).collect(),
+                    hint: hint(rig, cache),
+                })?;
         let drift = found.furthest / size;
         if drift > EXACT {
             notes.push(format!(

@@ -1,15 +1,15 @@
 //! Telling apart cache vertices that share a place at rest: lips or fingers that touch.
 //!
 //! Copies that move alike are one point. Others are told apart by what they hang on: the faces of
-//! the cache, or without faces the lengths of the rig's edges over all frames. Knowledge spreads
-//! from neighbours that are certain.
+//! the cache, or without faces by how the rig's edges turn and stretch in some frames, compared
+//! with plain skinning. Knowledge spreads from neighbours that are certain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eigenskin::glam::Vec3;
+use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::rig::Rig;
 
-use super::{EXACT, VertexCache};
+use super::{AxesAndUnit, EXACT, VertexCache};
 
 /// The cache vertices that each rig vertex may be, nearest first.
 #[derive(Debug, Clone, Default)]
@@ -33,10 +33,11 @@ impl Choices {
     }
 }
 
-/// Lengths decide when the right edges change at most half as much as the others (squared).
-const CLEAR: f64 = 4.0;
-/// The same order everywhere else is strong evidence: only much better edges overrule it.
-const AGAINST_THE_ORDER: f64 = 25.0;
+/// Edges decide when plain skinning explains them this much better than it would have to for the
+/// nearest other option to be in question: their error against the distance between the options.
+const CLEAR: f64 = 5.0;
+/// The same order everywhere else is strong evidence: only much clearer edges overrule it.
+const AGAINST_THE_ORDER: f64 = 10.0;
 
 /// One cache vertex for each rig vertex.
 pub struct Resolved {
@@ -52,6 +53,8 @@ pub fn resolve(
     rig: &Rig,
     cache: &VertexCache,
     rest_frame: usize,
+    axes_and_unit: AxesAndUnit,
+    expected: &[(usize, Vec<Vec3>)],
     choices: &Choices,
     same_order: bool,
 ) -> Result<Resolved, Vec<usize>> {
@@ -74,10 +77,16 @@ pub fn resolve(
     let touching = open.len();
     if touching > 0 {
         let neighbours = neighbours_of(rig, &open);
-        let margin = if same_order { AGAINST_THE_ORDER } else { CLEAR };
-        let evidence =
-            Evidence { cache, rest_frame, margin, edges: cache.faces.as_ref().map(|f| edges(f, &points)) };
+        let evidence = Evidence {
+            cache,
+            axes_and_unit,
+            expected,
+            clear: if same_order { AGAINST_THE_ORDER } else { CLEAR },
+            edges: cache.faces.as_ref().map(|faces| edges(faces, &points)),
+        };
+        let sharing = sharing_options(&open);
         spread(&mut chosen, &mut open, &neighbours, &evidence);
+        eliminate(&mut chosen, &mut open, &sharing);
         let reordered = (0..count)
             .filter(|&v| same_order && chosen[v].is_some_and(|c| c != points.point(v as u32)))
             .count();
@@ -180,45 +189,57 @@ fn edges(faces: &[Vec<u32>], points: &MovingPoints) -> BTreeSet<(u32, u32)> {
 /// What tells options apart.
 struct Evidence<'a> {
     cache: &'a VertexCache,
-    rest_frame: usize,
-    /// how much less the right edges change than the others, squared
-    margin: f64,
+    axes_and_unit: AxesAndUnit,
+    /// frames with the shape that plain skinning gives them, `rig vertex`
+    expected: &'a [(usize, Vec<Vec3>)],
+    clear: f64,
     /// none without faces
     edges: Option<BTreeSet<(u32, u32)>>,
 }
 
 impl Evidence<'_> {
-    /// The option that hangs on the `neighbours` (cache vertices), if that is clear.
-    fn decide(&self, options: &[u32], neighbours: &[u32]) -> Option<u32> {
+    /// The option of rig vertex `vertex` that hangs on its `neighbours` (rig vertex, cache vertex),
+    /// if that is clear.
+    fn decide(&self, vertex: usize, options: &[u32], neighbours: &[(usize, u32)]) -> Option<u32> {
         if neighbours.is_empty() {
             return None;
         }
-        let mut scored: Vec<(f64, u32)> = options
-            .iter()
-            .map(|&option| {
-                let badness = match &self.edges {
-                    Some(edges) => {
-                        neighbours.iter().filter(|&&n| !edges.contains(&(option, n))).count() as f64
-                    }
-                    None => neighbours.iter().map(|&n| self.stretch(option, n)).sum(),
-                };
-                (badness, option)
-            })
-            .collect();
+        let badness = |option: u32| match &self.edges {
+            Some(edges) => neighbours.iter().filter(|(_, n)| !edges.contains(&(option, *n))).count() as f64,
+            None => self.edge_error(vertex, option, neighbours),
+        };
+        let mut scored: Vec<(f64, u32)> = options.iter().map(|&option| (badness(option), option)).collect();
         scored.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let [(best, option), (second, _), ..] = scored[..] else { return None };
         let clear = match &self.edges {
             Some(_) => best < second && best < neighbours.len() as f64,
-            None => self.margin * best < second,
+            None => scored[1..].iter().all(|&(_, other)| self.clear * best < self.distance(option, other)),
         };
         clear.then_some(option)
     }
 
-    /// How much the distance of two cache vertices changes over the frames, squared.
-    fn stretch(&self, a: u32, b: u32) -> f64 {
-        let length = |frame: &[Vec3]| frame[a as usize].as_dvec3().distance(frame[b as usize].as_dvec3());
-        let rest = length(&self.cache.frames[self.rest_frame]);
-        self.cache.frames.iter().map(|frame| (length(frame) - rest).powi(2)).sum()
+    /// How far the edges to the neighbours are from those of plain skinning, root mean square.
+    fn edge_error(&self, vertex: usize, option: u32, neighbours: &[(usize, u32)]) -> f64 {
+        let error = |(frame, skinned): &(usize, Vec<Vec3>), (neighbour, partner): (usize, u32)| {
+            let found = self.place(*frame, option) - self.place(*frame, partner);
+            let expected = skinned[vertex].as_dvec3() - skinned[neighbour].as_dvec3();
+            found.distance_squared(expected)
+        };
+        let of_frame = |frame| neighbours.iter().map(|&neighbour| error(frame, neighbour)).sum::<f64>();
+        let sum: f64 = self.expected.iter().map(of_frame).sum();
+        (sum / (self.expected.len() * neighbours.len()).max(1) as f64).sqrt()
+    }
+
+    /// How far two cache vertices are apart over the same frames, root mean square.
+    fn distance(&self, a: u32, b: u32) -> f64 {
+        let squared =
+            |(frame, _): &(usize, Vec<Vec3>)| self.place(*frame, a).distance_squared(self.place(*frame, b));
+        let sum: f64 = self.expected.iter().map(squared).sum();
+        (sum / self.expected.len().max(1) as f64).sqrt()
+    }
+
+    fn place(&self, frame: usize, vertex: u32) -> DVec3 {
+        self.axes_and_unit.apply(self.cache.frames[frame][vertex as usize]).as_dvec3()
     }
 }
 
@@ -231,9 +252,9 @@ fn spread(
 ) {
     loop {
         let decide = |(vertex, options): &(usize, Vec<u32>)| {
-            let certain: Vec<u32> =
-                neighbours[vertex].iter().filter_map(|&neighbour| chosen[neighbour]).collect();
-            evidence.decide(options, &certain).map(|option| (*vertex, option))
+            let certain: Vec<(usize, u32)> =
+                neighbours[vertex].iter().filter_map(|&n| Some((n, chosen[n]?))).collect();
+            evidence.decide(*vertex, options, &certain).map(|option| (*vertex, option))
         };
         let decided: Vec<(usize, u32)> = open.iter().filter_map(decide).collect();
         if decided.is_empty() {
@@ -244,4 +265,27 @@ fn spread(
         }
         open.retain(|(vertex, _)| chosen[*vertex].is_none());
     }
+}
+
+/// Options → the rig vertices that have them.
+type Sharing = BTreeMap<Vec<u32>, Vec<usize>>;
+
+fn sharing_options(open: &[(usize, Vec<u32>)]) -> Sharing {
+    let mut sharing = Sharing::new();
+    for (vertex, options) in open {
+        sharing.entry(options.clone()).or_default().push(*vertex);
+    }
+    sharing
+}
+
+/// Where as many rig vertices as options share a place, the last vertex gets the last option.
+fn eliminate(chosen: &mut [Option<u32>], open: &mut Vec<(usize, Vec<u32>)>, sharing: &Sharing) {
+    for (vertex, options) in open.iter() {
+        let together = &sharing[options];
+        let taken: BTreeSet<u32> = together.iter().filter_map(|&other| chosen[other]).collect();
+        if together.len() == options.len() && taken.len() + 1 == options.len() {
+            chosen[*vertex] = options.iter().copied().find(|option| !taken.contains(option));
+        }
+    }
+    open.retain(|(vertex, _)| chosen[*vertex].is_none());
 }
