@@ -91,7 +91,9 @@ fn exactly_one_source_is_taken() {
         let message = String::from_utf8(result.stderr).unwrap();
         assert_eq!(result.status.code(), Some(1), "{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
-        words.iter().for_each(|word| assert!(message.contains(word), "{word:?} is missing in: {message}"));
+        for word in words {
+            assert!(message.contains(word), "{word:?} is missing in: {message}");
+        }
     }
     let result = eigenskin(&["evaluate", &rig]);
     assert!(String::from_utf8(result.stderr).unwrap().contains("--truth EX"));

@@ -126,13 +126,14 @@ fn binary_formats_have_the_documented_bytes() {
 
 #[test]
 fn order_axes_and_unit_are_found() {
+    type Case<'a> = (&'a str, Vec<Vec<Vec3>>, &'a [&'a str]);
     let (_, scene) = arm_scene();
     let order = shuffled(scene.rest.len(), 7);
     let z_up = |p: Vec3| Vec3::new(p.x, -p.z, p.y);
     let changed = |change: &dyn Fn(Vec3) -> Vec3| -> Vec<Vec<Vec3>> {
         scene.frames().iter().map(|frame| frame.iter().map(|&p| change(p)).collect()).collect()
     };
-    let cases: [(&str, Vec<Vec<Vec3>>, &[&str]); 6] = [
+    let cases: [Case; 6] = [
         ("shuffled", scene.frames(), &["matched"]),
         ("z up", changed(&z_up), &["x, z, −y"]),
         ("centimetres", changed(&|p| 100.0 * p), &["0.01 of"]),
@@ -351,7 +352,9 @@ fn obj_folders_are_read_as_programs_write_them() {
         write(name, text);
         let message = read_obj_folder(folder.path()).unwrap_err().to_string();
         std::fs::remove_file(folder.path().join(name)).unwrap();
-        words.iter().for_each(|word| assert!(message.contains(word), "{word:?} is missing in {message}"));
+        for word in words {
+            assert!(message.contains(word), "{word:?} is missing in {message}");
+        }
     };
     fails("c.obj", "v 0 0 0\nv 1 0 x\n", &["c.obj", "line 2", "\"x\""]);
     fails("c.obj", "v 0 0 0\nv 1 0 NaN\n", &["c.obj", "line 2", "finite"]);
