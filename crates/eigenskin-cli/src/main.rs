@@ -1,6 +1,7 @@
 //! The `eigenskin` command.
 
 mod commands;
+mod example_source;
 mod frames;
 mod output;
 mod progress;

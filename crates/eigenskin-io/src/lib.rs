@@ -10,6 +10,7 @@ pub mod gltf;
 pub mod limits;
 pub mod npz;
 mod rig_file;
+pub mod vertex_cache;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
 pub use gltf::orientation::Orientation;
 pub use npz::NpzError;
 pub use rig_file::RigFile;
+pub use vertex_cache::{VertexCache, examples_from_clip, read_cache, read_obj_folder};
 
 use gltf::document::Document;
 use gltf::table::Table;

@@ -7,18 +7,23 @@ use anyhow::Result;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_against};
 use serde_json::{Value, json};
 
+use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, counted, figure};
 use crate::{frames, progress, rigs, table};
 
 /// Measure a model against true shapes
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  eigenskin evaluate model.glb --truth validation.glb --json -")]
+#[command(
+    after_help = "Example:\n  eigenskin evaluate model.glb --truth validation.glb --json -\n  eigenskin evaluate model.glb --clip poses --cache shapes.pc2"
+)]
 pub struct Args {
     /// A model written by fit
     model: PathBuf,
     /// True shapes: a GLB example set or a numpy bundle (.npz)
     #[arg(long, value_name = "EX")]
-    truth: PathBuf,
+    truth: Option<PathBuf>,
+    #[command(flatten)]
+    clip: ClipArgs,
     /// Poses to compare, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
     frames: Option<String>,
@@ -33,9 +38,14 @@ const WORST: usize = 5;
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let (_, model) = eigenskin_io::read_model(&args.model)?;
-    let (_, truth) = eigenskin_io::read_examples(&args.truth, &rigs::read_options(None))?;
-    let truth = frames::select(rigs::examples_for(model.rig(), truth, &args.truth)?, args.frames.as_deref())?;
+    let source = ExampleSource::choose(args.truth.as_deref(), "--truth", &args.clip)?;
+    let (model_file, model) = eigenskin_io::read_model(&args.model)?;
+    let truth = match &source {
+        ExampleSource::Set(path) => eigenskin_io::read_examples(path, &rigs::read_options(None))?.1,
+        ExampleSource::Clip(clip) => clip.read(&model_file, &output)?,
+    };
+    let truth =
+        frames::select(rigs::examples_for(model.rig(), truth, source.path())?, args.frames.as_deref())?;
     let evaluation = progress::while_doing(quiet, "comparing", || evaluate_against(&Arc::new(model), &truth));
     print_evaluation(&output, &evaluation);
     output.json(&evaluation_json(&evaluation))

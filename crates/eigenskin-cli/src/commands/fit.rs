@@ -14,20 +14,23 @@ use eigenskin::supports::{Border, SupportParams};
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
 use serde_json::{Value, json};
 
+use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, bytes, counted, figure};
 use crate::{frames, progress, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
     rig: PathBuf,
     /// Example shapes: a GLB example set or a numpy bundle (.npz)
     #[arg(long, value_name = "EX")]
-    examples: PathBuf,
+    examples: Option<PathBuf>,
+    #[command(flatten)]
+    clip: ClipArgs,
     /// The model to write
     #[arg(long, short, value_name = "MODEL.glb")]
     output: PathBuf,
@@ -168,25 +171,29 @@ impl EigenSkinArgs {
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    rigs::check_not_input(&args.output, &[&args.rig, &args.examples])?;
+    let source = ExampleSource::choose(args.examples.as_deref(), "--examples", &args.clip)?;
+    rigs::check_not_input(&args.output, &[&args.rig, source.path()])?;
     let options = rigs::read_options(args.skin.as_deref());
     let rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
     output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(rig_file.rig())));
     for note in &rig_file.notes {
         output.item("", note);
     }
-    let (examples_file, set) = eigenskin_io::read_examples(&args.examples, &options)?;
-    let rig = rigs::with_references_of(rig_file.rig(), examples_file.rig())?;
+    let set = match &source {
+        ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
+        ExampleSource::Clip(clip) => clip.read(&rig_file, &output)?,
+    };
+    let rig = rigs::with_references_of(rig_file.rig(), set.rig())?;
     let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;
     let orientation = Orientation { z_up: args.up == UpAxis::Z, metres_per_unit: args.unit.metres() };
     let rig_file = rig_file.with_rig(rig)?.with_orientation(orientation)?;
     let set =
-        frames::select(rigs::examples_for(rig_file.rig(), set, &args.examples)?, args.frames.as_deref())?;
-    output.item("examples", format!("{}: {}", args.examples.display(), counted(set.len(), "pose", "poses")));
+        frames::select(rigs::examples_for(rig_file.rig(), set, source.path())?, args.frames.as_deref())?;
+    output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
 
     let (Method::Eigenskin, params) = (args.method, args.eigenskin.params());
     let (fit, training) =
-        fit_and_measure(&set, &params, quiet).with_context(|| format!("{}", args.examples.display()))?;
+        fit_and_measure(&set, &params, quiet).with_context(|| format!("{}", source.path().display()))?;
     let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
     print_fit(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));

@@ -9,8 +9,8 @@
 //! Matrices are row, column on column vectors. Without `names`, `parents` and `bind` the bundle is
 //! a rig without joints.
 
-mod archive;
-mod array;
+pub(crate) mod archive;
+pub(crate) mod array;
 mod bundle;
 
 pub use bundle::{Bundle, has_examples};

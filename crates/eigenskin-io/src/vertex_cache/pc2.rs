@@ -1,0 +1,42 @@
+//! PC2 point caches: `POINTCACHE2\0`, version 1, little endian.
+
+use std::path::Path;
+
+use eigenskin::glam::Vec3;
+
+use super::{CacheError, VertexCache, counts, frames_of, save};
+
+const MAGIC: &[u8; 12] = b"POINTCACHE2\0";
+/// Magic, version, vertices, start, rate, frames.
+const HEADER: usize = 32;
+
+/// Reads a cache from the bytes of `path`.
+pub fn parse(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
+    let fail = |problem: &str| CacheError::Damaged { path: path.into(), problem: problem.into() };
+    let Some((header, data)) = bytes.split_at_checked(HEADER) else {
+        return Err(fail("it ends within its header"));
+    };
+    if !header.starts_with(MAGIC) {
+        return Err(fail("it is no PC2 file: POINTCACHE2 is missing at its start"));
+    }
+    let whole = |at: usize| i32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    if whole(12) != 1 {
+        return Err(fail(&format!("it has version {} of PC2, only version 1 is known", whole(12))));
+    }
+    let frames = frames_of(path, data, whole(28), whole(16), f32::from_le_bytes)?;
+    VertexCache::new(path, frames, None, None)
+}
+
+/// Writes `frames` (`frame × vertex`), the first at frame number `start`, `rate` frame numbers
+/// apart.
+pub fn write_pc2(path: &Path, frames: &[Vec<Vec3>], start: f32, rate: f32) -> Result<(), CacheError> {
+    let (frame_count, vertices) = counts(path, frames)?;
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(1i32.to_le_bytes());
+    bytes.extend(vertices.to_le_bytes());
+    bytes.extend(start.to_le_bytes());
+    bytes.extend(rate.to_le_bytes());
+    bytes.extend(frame_count.to_le_bytes());
+    bytes.extend(frames.iter().flatten().flat_map(Vec3::to_array).flat_map(f32::to_le_bytes));
+    save(path, &bytes)
+}
