@@ -29,7 +29,7 @@ pub use gltf::clip::Clip;
 pub use gltf::error::GltfError;
 pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
 pub use gltf::orientation::Orientation;
-pub use motion::{JointMap, Matching, Motion, MotionError};
+pub use motion::{CarryOptions, JointMap, Matching, Motion, MotionError};
 pub use npz::NpzError;
 pub use rig_file::RigFile;
 

@@ -30,6 +30,18 @@ pub struct Motion {
 /// Target joint → source joint, by names.
 pub type JointMap = BTreeMap<String, String>;
 
+/// How to carry a motion over.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CarryOptions {
+    /// which joint moves which; without it joints of equal names
+    pub map: Option<JointMap>,
+    /// keys a second; without it the source's own keys
+    pub rate: Option<f64>,
+    /// whether bones point where the source's do, rather than turn by as much from rest. For
+    /// characters that rest in different poses
+    pub align: bool,
+}
+
 /// Which joints a motion was carried between.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matching {
@@ -124,8 +136,7 @@ pub fn carry_bvh(
     target: &RigFile,
     bvh: &Bvh,
     name: &str,
-    map: Option<&JointMap>,
-    rate: Option<f64>,
+    options: &CarryOptions,
 ) -> Result<(Motion, Matching), MotionError> {
     let source = Source {
         names: bvh.joints().iter().map(|joint| joint.name.clone()).collect(),
@@ -134,9 +145,9 @@ pub fn carry_bvh(
         rest: bvh.zero_positions(),
         origin: Some(bvh.pose_at(0.0).positions),
     };
-    let carrier = Carrier::new(target, &source, map)?;
+    let carrier = Carrier::new(target, &source, options)?;
     let keys = (0..bvh.frame_count().min(MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
-    let times = resampled(keys, rate)?;
+    let times = resampled(keys, options.rate)?;
     let controls: Vec<f64> = target.rig().controls().iter().map(|control| control.default).collect();
     let poses = times
         .iter()
@@ -154,8 +165,7 @@ pub fn carry_clip(
     target: &RigFile,
     source_file: &RigFile,
     clip: &Clip,
-    map: Option<&JointMap>,
-    rate: Option<f64>,
+    options: &CarryOptions,
 ) -> Result<(Motion, Matching), MotionError> {
     let skeleton = source_file.rig().skeleton();
     let scene_from_mesh = source_file.layout().scene_from_mesh;
@@ -165,8 +175,8 @@ pub fn carry_clip(
         rest: rest_positions(skeleton, scene_from_mesh),
         origin: None,
     };
-    let carrier = Carrier::new(target, &source, map)?;
-    let times = clip_times(source_file, clip, rate)?;
+    let carrier = Carrier::new(target, &source, options)?;
+    let times = clip_times(source_file, clip, options.rate)?;
     let source_controls = source_file.rig().controls();
     let poses = times
         .iter()
@@ -249,39 +259,66 @@ struct Step {
     reference: Option<usize>,
     /// place at rest, in the scene
     rest: DVec3,
-    /// its source, and the source joint that it turns against
-    turns: Option<(usize, Option<usize>)>,
+    /// its source
+    turns: Option<Turn>,
+    /// the source joint that it turns against
+    against: Option<Turn>,
     /// the source joint whose translation moves it, and where that one starts
     travels: Option<(usize, DVec3)>,
 }
 
+/// A source joint, and the rotation that lays the target's rest on the source's.
+#[derive(Clone, Copy)]
+struct Turn {
+    source: usize,
+    alignment: DQuat,
+}
+
+impl Turn {
+    /// How the target turns from its rest in the scene; `rotations` are the source's, `joint`.
+    fn rotation(self, rotations: &[DQuat]) -> DQuat {
+        rotations[self.source] * self.alignment
+    }
+}
+
 impl Carrier {
-    fn new(target: &RigFile, source: &Source, map: Option<&JointMap>) -> Result<Self, MotionError> {
+    fn new(target: &RigFile, source: &Source, options: &CarryOptions) -> Result<Self, MotionError> {
         let skeleton = target.rig().skeleton();
         let scene_from_mesh = target.layout().scene_from_mesh;
         let rest = rest_positions(skeleton, scene_from_mesh);
-        let sources = match_joints(skeleton, source, map)?;
+        let sources = match_joints(skeleton, source, options.map.as_ref())?;
         let references: Vec<Option<usize>> = skeleton.joints().iter().map(|joint| joint.reference).collect();
         let above: Vec<Option<usize>> =
             (0..sources.len()).map(|joint| matched_above(joint, &references, &sources)).collect();
+        let alignments = if options.align {
+            alignments(&rest, &source.rest, &sources, &above)
+        } else {
+            vec![DQuat::IDENTITY; sources.len()]
+        };
+        let turn_of =
+            |joint: usize| sources[joint].map(|source| Turn { source, alignment: alignments[joint] });
         let steps = (0..sources.len())
             .map(|joint| {
                 let reference = references[joint];
-                let (mut turns, mut travels) = (None, None);
-                if let Some(from) = sources[joint] {
-                    let is_root = reference.is_none();
-                    let against = match above[joint].and_then(|above| sources[above]) {
-                        Some(against) => Some(against),
-                        None if is_root => None,
-                        None => source.parents[from],
-                    };
-                    turns = Some((from, against));
-                    if above[joint].is_none() && (is_root || source.parents[from].is_none()) {
-                        let start = source.origin.as_ref().unwrap_or(&source.rest)[from];
-                        travels = Some((from, start));
-                    }
+                let mut step = Step {
+                    reference,
+                    rest: rest[joint],
+                    turns: turn_of(joint),
+                    against: None,
+                    travels: None,
+                };
+                let Some(from) = sources[joint] else { return step };
+                let is_root = reference.is_none();
+                step.against = match above[joint] {
+                    Some(above) => turn_of(above),
+                    None if is_root => None,
+                    None => source.parents[from].map(|source| Turn { source, alignment: DQuat::IDENTITY }),
+                };
+                if above[joint].is_none() && (is_root || source.parents[from].is_none()) {
+                    let start = source.origin.as_ref().unwrap_or(&source.rest)[from];
+                    step.travels = Some((from, start));
                 }
-                Step { reference, rest: rest[joint], turns, travels }
+                step
             })
             .collect();
         let scale = bone_ratio(&rest, &source.rest, &sources, &above);
@@ -302,9 +339,8 @@ impl Carrier {
         for &joint in &self.order {
             let step = &self.steps[joint];
             let carried = step.reference.map_or(DAffine3::IDENTITY, |reference| moved[reference]);
-            let turn = step.turns.map_or(DQuat::IDENTITY, |(from, against)| {
-                against.map_or(DQuat::IDENTITY, |against| rotations[against].inverse()) * rotations[from]
-            });
+            let rotation = |turn: Option<Turn>| turn.map_or(DQuat::IDENTITY, |t| t.rotation(rotations));
+            let turn = rotation(step.against).inverse() * rotation(step.turns);
             let travel = step
                 .travels
                 .map_or(DVec3::ZERO, |(from, start)| self.matching.scale * (positions[from] - start));
@@ -369,6 +405,32 @@ fn references_first(references: &[Option<usize>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..references.len()).collect();
     order.sort_by_key(|&joint| depth(joint));
     order
+}
+
+/// For each joint the rotation that turns its bone at rest, from it to the one matched joint below
+/// it, into the direction of the source's. Joints where limbs part have none (three directions can
+/// contradict each other), ends follow the joint above them.
+fn alignments(
+    target_rest: &[DVec3],
+    source_rest: &[DVec3],
+    sources: &[Option<usize>],
+    above: &[Option<usize>],
+) -> Vec<DQuat> {
+    let below = |joint: usize| {
+        (0..above.len()).filter(move |&other| above[other] == Some(joint) && sources[other].is_some())
+    };
+    let own = |joint: usize| {
+        let mut below = below(joint);
+        let (only, None) = (below.next()?, below.next()) else { return Some(DQuat::IDENTITY) };
+        let (from, to) = (sources[joint]?, sources[only]?);
+        let target = (target_rest[only] - target_rest[joint]).try_normalize();
+        let source = (source_rest[to] - source_rest[from]).try_normalize();
+        let arc = target.zip(source).map(|(target, source)| DQuat::from_rotation_arc(target, source));
+        Some(arc.unwrap_or(DQuat::IDENTITY))
+    };
+    (0..above.len())
+        .map(|joint| own(joint).or_else(|| above[joint].and_then(own)).unwrap_or(DQuat::IDENTITY))
+        .collect()
 }
 
 /// How much longer the target's bones are than the source's, between matched joints; 1 when there

@@ -11,7 +11,9 @@ use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::gltf::targets;
 use eigenskin_io::motion::{carry_bvh, carry_clip};
 use eigenskin_io::posed_shapes::{ObjFrames, Pc2Writer};
-use eigenskin_io::{Bvh, Clip, FileKind, JointMap, Matching, ModelWriteOptions, Motion, RigFile, file_kind};
+use eigenskin_io::{
+    Bvh, CarryOptions, Clip, FileKind, JointMap, Matching, ModelWriteOptions, Motion, RigFile, file_kind,
+};
 use serde_json::{Value, json};
 
 use crate::output::{Output, bytes, counted};
@@ -38,6 +40,10 @@ pub struct Args {
     /// the motion"; without it joints of equal names
     #[arg(long, value_name = "FILE.toml")]
     map: Option<PathBuf>,
+    /// Let bones point where the motion's bones do, rather than turn by as much from rest: for
+    /// characters that rest in different poses
+    #[arg(long)]
+    align: bool,
     /// Frames a second; without it the motion's own keys. The last key stays where it is
     #[arg(long, value_name = "HZ")]
     rate: Option<f64>,
@@ -97,8 +103,8 @@ fn check_arguments(args: &Args) -> Result<()> {
     if args.output.is_none() && args.obj.is_none() && args.pc2.is_none() {
         bail!("there is nothing to write; give -o OUT.glb, --obj DIR or --pc2 FILE");
     }
-    if args.map.is_some() && args.bvh.is_none() && args.motion.is_none() {
-        bail!("--map belongs to --bvh or --motion; the model's own clips need none");
+    if (args.map.is_some() || args.align) && args.bvh.is_none() && args.motion.is_none() {
+        bail!("--map and --align belong to --bvh or --motion; the model's own clips fit as they are");
     }
     let mut inputs: Vec<&Path> = vec![&args.model];
     inputs.extend(args.bvh.as_deref());
@@ -131,11 +137,12 @@ fn read(path: &Path, output: &Output) -> Result<(RigFile, Arc<Model>)> {
 
 fn motion_of(args: &Args, file: &RigFile, output: &Output) -> Result<(Motion, Option<Matching>)> {
     let map = args.map.as_deref().map(read_map).transpose()?;
+    let options = CarryOptions { map, rate: args.rate, align: args.align };
     if let Some(path) = &args.bvh {
         let bvh = Bvh::read(path).with_context(|| format!("{}", path.display()))?;
         let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("motion");
-        let (motion, matching) = carry_bvh(file, &bvh, name, map.as_ref(), args.rate)
-            .with_context(|| format!("{}", path.display()))?;
+        let (motion, matching) =
+            carry_bvh(file, &bvh, name, &options).with_context(|| format!("{}", path.display()))?;
         return Ok((motion, Some(matching)));
     }
     if let Some(path) = &args.motion {
@@ -143,8 +150,8 @@ fn motion_of(args: &Args, file: &RigFile, output: &Output) -> Result<(Motion, Op
         let rig = rigs::settle_references(source.rig().clone(), None, output)?;
         let source = source.with_rig(rig)?;
         let clip = chosen_clip(&source, args.clip.as_deref(), path)?;
-        let (motion, matching) = carry_clip(file, &source, clip, map.as_ref(), args.rate)
-            .with_context(|| format!("{}", path.display()))?;
+        let (motion, matching) =
+            carry_clip(file, &source, clip, &options).with_context(|| format!("{}", path.display()))?;
         return Ok((motion, Some(matching)));
     }
     let clip = chosen_clip(file, args.clip.as_deref(), &args.model)?;
