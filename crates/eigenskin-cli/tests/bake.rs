@@ -84,19 +84,14 @@ fn read_pc2(path: &Path) -> Vec<Vec<Vec3>> {
 /// Compares the GLB's clip, as a stock viewer shows it, with OBJs and point cache. Gives the morph
 /// weights of each frame.
 fn compare(glb: &Path, clip: &str, objs: &Path, pc2: &Path) -> Vec<Vec<f32>> {
-    let viewer = Viewer::open(&std::fs::read(glb).unwrap());
-    let index = viewer.document.animations().position(|a| a.name() == Some(clip)).unwrap();
-    let animation = viewer.document.animations().nth(index).unwrap();
-    let channel = animation.channels().find(|c| c.target().property() == gltf::animation::Property::Rotation);
-    let accessor = channel.unwrap().sampler().input();
     let bytes = std::fs::read(glb).unwrap();
+    let viewer = Viewer::open(&bytes);
+    let index = viewer.document.animations().position(|a| a.name() == Some(clip)).unwrap();
     let (document, buffers, _) = gltf::import_slice(&bytes).unwrap();
-    let channel = document.animations().nth(index).unwrap().channels().find(|c| {
-        c.target().property() == gltf::animation::Property::Rotation
-            && c.sampler().input().index() == accessor.index()
-    });
-    let times: Vec<f32> =
-        channel.unwrap().reader(|b| Some(&buffers[b.index()])).read_inputs().unwrap().collect();
+    let animation = document.animations().nth(index).unwrap();
+    let rotation = gltf::animation::Property::Rotation;
+    let channel = animation.channels().find(|channel| channel.target().property() == rotation).unwrap();
+    let times: Vec<f32> = channel.reader(|b| Some(&buffers[b.index()])).read_inputs().unwrap().collect();
     let cache = read_pc2(pc2);
     assert_eq!(cache.len(), times.len());
     assert_eq!(std::fs::read_dir(objs).unwrap().count(), times.len());
@@ -267,13 +262,12 @@ fn budgets_are_kept() {
         last_error = error;
     }
     let bytes = |report: &Value| report["bytes"].as_u64().unwrap();
-    let (_, none_error) = (fit(&["--max-targets", "0"]).0, last_error);
     let small = bytes(&fit(&["--max-targets", "0"]).0);
     let limit = u64::midpoint(small, bytes(&free));
     let (report, _, error) = fit(&["--max-bytes", &limit.to_string()]);
     assert!(bytes(&report) <= limit && bytes(&report) > small);
     assert_eq!(std::fs::metadata(&model).unwrap().len(), bytes(&report));
-    assert!(error < 1.0 && none_error < 1.0);
+    assert!(error < 1.0);
 
     // The fewest that reach an error: one fewer does not.
     let wanted = 0.5 * (1.0 + best);
