@@ -1,5 +1,6 @@
 //! The `eigenskin` command.
 
+mod budget;
 mod commands;
 mod example_source;
 mod frames;
@@ -10,7 +11,7 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
@@ -29,7 +30,9 @@ enum Command {
     Check(commands::check::Args),
     Fit(commands::fit::Args),
     Evaluate(commands::evaluate::Args),
+    Bake(commands::bake::Args),
     Conformance(commands::conformance::Args),
+    Completions(commands::completions::Args),
 }
 
 fn main() -> ExitCode {
@@ -39,7 +42,9 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
+        Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
+        Command::Completions(args) => commands::completions::run(args, Cli::command()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,25 +1,59 @@
 //! Files that are either wholly written or not touched at all.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Writes `bytes` to `path`: into a temporary file beside it, flushed to the disk, then renamed.
 /// When anything fails the old file, if any, stays as it was.
 pub fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = match path.parent() {
+    let mut file = FileInProgress::new(path)?;
+    file.write_all(bytes)?;
+    file.finish()
+}
+
+/// A file that is written piece by piece and appears under its name when it is finished. Dropped
+/// before that, it leaves nothing behind.
+#[derive(Debug)]
+pub struct FileInProgress {
+    path: PathBuf,
+    file: tempfile::NamedTempFile,
+}
+
+impl FileInProgress {
+    /// Begins a temporary file beside `path`.
+    pub fn new(path: &Path) -> std::io::Result<Self> {
+        let file = tempfile::Builder::new().prefix(".eigenskin-").tempfile_in(folder_of(path))?;
+        Ok(Self { path: path.into(), file })
+    }
+
+    /// Flushes it to the disk and moves it into place.
+    pub fn finish(self) -> std::io::Result<()> {
+        // Temporary files are private to their owner; the final one gets what its predecessor had, or
+        // what any new file in this folder would get.
+        if let Some(permissions) = permissions_for(&self.path, folder_of(&self.path)) {
+            self.file.as_file().set_permissions(permissions)?;
+        }
+        self.file.as_file().sync_all()?;
+        self.file.persist(&self.path).map_err(|error| error.error)?;
+        Ok(())
+    }
+}
+
+impl Write for FileInProgress {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
-    };
-    let mut file = tempfile::Builder::new().prefix(".eigenskin-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    // Temporary files are private to their owner; the final one gets what its predecessor had, or
-    // what any new file in this folder would get.
-    if let Some(permissions) = permissions_for(path, folder) {
-        file.as_file().set_permissions(permissions)?;
     }
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
 }
 
 #[cfg(unix)]

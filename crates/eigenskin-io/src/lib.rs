@@ -4,11 +4,14 @@
 //! model is also a rig. All writing is atomic.
 
 pub mod atomic;
+pub mod bvh;
 pub mod conformance;
 pub mod error;
 pub mod gltf;
 pub mod limits;
+pub mod motion;
 pub mod npz;
+pub mod posed_shapes;
 mod rig_file;
 pub mod vertex_cache;
 
@@ -21,11 +24,13 @@ use eigenskin::model::Model;
 use eigenskin::skeleton::Skeleton;
 use eigenskin::weights::SkinWeights;
 
+pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use gltf::clip::Clip;
 pub use gltf::error::GltfError;
 pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
 pub use gltf::orientation::Orientation;
+pub use motion::{CarryOptions, JointMap, Matching, Motion, MotionError};
 pub use npz::NpzError;
 pub use rig_file::RigFile;
 pub use vertex_cache::{VertexCache, examples_from_clip, read_cache, read_obj_folder};

@@ -15,6 +15,7 @@ use crate::gltf::rig::{self, FoundRig, RigLayout};
 use crate::gltf::table::Table;
 use crate::gltf::{from_rig, targets};
 use crate::limits::Counts;
+use crate::motion::Motion;
 use crate::{FileKind, ReadOptions};
 
 /// A rig, the document it stands in, its clips, and what there is to say about it.
@@ -110,6 +111,23 @@ impl RigFile {
         self.layout.graph = crate::gltf::nodes::NodeGraph::read(&self.document)?;
         self.clips = Clip::read_all(&self.document)?;
         Ok(self)
+    }
+
+    /// The same file with a motion as a clip. A clip of that name is replaced as far as it moves the
+    /// rig; what else it animates (cameras, the file's own morph targets) stays.
+    pub fn with_motion(self, motion: &Motion) -> Result<Self, WriteError> {
+        let Some(index) = self.clips.iter().position(|clip| clip.name == motion.name) else {
+            return self.with_clip(&motion.name, &motion.times, &motion.poses);
+        };
+        let rig_nodes: Vec<usize> =
+            self.clips[index].rig_channels(&self.layout).map(|channel| channel.node).collect();
+        let old = self.document.entry("animations", index)?.clone();
+        let mut file = self.with_clip(&motion.name, &motion.times, &motion.poses)?;
+        let Some(mut animation) = file.document.array_mut("animations")?.pop() else { return Ok(file) };
+        pose_keys::keep_other_channels(&mut animation, &old, &rig_nodes);
+        *file.document.entry_mut("animations", index)? = animation;
+        file.clips = Clip::read_all(&file.document)?;
+        Ok(file)
     }
 
     /// The same file with another version of the rig: other reference joints, say. Mesh, joints

@@ -14,6 +14,7 @@ use eigenskin::supports::{Border, SupportParams};
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
 use serde_json::{Value, json};
 
+use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, bytes, counted, figure};
 use crate::{frames, progress, rigs};
@@ -39,6 +40,8 @@ pub struct Args {
     method: Method,
     #[command(flatten)]
     eigenskin: EigenSkinArgs,
+    #[command(flatten)]
+    budget: BudgetArgs,
     /// Also fit without each example in turn, and report the error on what was left out
     #[arg(long)]
     leave_one_out: bool,
@@ -191,13 +194,25 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         frames::select(rigs::examples_for(rig_file.rig(), set, source.path())?, args.frames.as_deref())?;
     output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
 
-    let (Method::Eigenskin, params) = (args.method, args.eigenskin.params());
+    let (Method::Eigenskin, mut params) = (args.method, args.eigenskin.params());
+    let choice = progress::while_doing(quiet, "searching", || args.budget.choose(&set, &params, &rig_file))
+        .with_context(|| format!("{}", source.path().display()))?;
+    if let Some(choice) = &choice {
+        params.budget.total = Some(choice.total);
+        output.item("budget", &choice.sentence);
+        if !choice.error_is_met {
+            output.warning("--max-error is not reached; raise the other limits or give more examples");
+        }
+    }
     let (fit, training) =
         fit_and_measure(&set, &params, quiet).with_context(|| format!("{}", source.path().display()))?;
     let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
     print_fit(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
     let mut report = fit_json(&fit, &training, &written);
+    if let Some(choice) = &choice {
+        report["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
+    }
     if args.leave_one_out {
         let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
             leave_one_out(&set, |others| Ok::<_, FitError>(fit_eigenskin(others, &params)?.model))
@@ -220,12 +235,23 @@ pub fn fit_and_measure(
 ) -> Result<(EigenSkinFit, Evaluation)> {
     progress::while_doing(quiet, "fitting", || {
         let fit = fit_eigenskin(set, params)?;
-        let training = evaluate_against(&Arc::new(fit.model.clone()), set);
+        let training = measure(&fit, set);
         Ok((fit, training))
     })
 }
 
-/// Writes the model; the examples' poses tell how large coordinates become.
+/// The errors of a fit on a set.
+pub fn measure(fit: &EigenSkinFit, set: &ExampleSet) -> Evaluation {
+    evaluate_against(&Arc::new(fit.model.clone()), set)
+}
+
+/// How a model fitted to `set` is written: the examples' poses tell how large coordinates become.
+pub fn write_options(set: &ExampleSet) -> ModelWriteOptions {
+    let sample_poses = set.examples().iter().map(|e| e.pose.clone()).collect();
+    ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() }
+}
+
+/// Writes the model.
 pub fn write(
     path: &Path,
     rig_file: &RigFile,
@@ -233,8 +259,7 @@ pub fn write(
     fit: &EigenSkinFit,
     quiet: bool,
 ) -> Result<ModelWriteReport> {
-    let sample_poses = set.examples().iter().map(|e| e.pose.clone()).collect();
-    let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
+    let options = write_options(set);
     progress::while_doing(quiet, "writing", || {
         Ok(eigenskin_io::write_model(path, rig_file, &fit.model, &options)?)
     })

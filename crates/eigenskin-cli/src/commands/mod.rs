@@ -1,6 +1,8 @@
 //! One file per command.
 
+pub mod bake;
 pub mod check;
+pub mod completions;
 pub mod conformance;
 pub mod demo;
 pub mod evaluate;

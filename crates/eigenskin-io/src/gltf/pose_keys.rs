@@ -129,6 +129,35 @@ pub fn push_animation(
     Ok(json!({"name": clip, "channels": channels, "samplers": samplers}))
 }
 
+/// Takes over from an `old` version of an animation whatever does not move `rig_nodes`: weights of
+/// morph targets, and other nodes.
+pub fn keep_other_channels(animation: &mut Value, old: &Value, rig_nodes: &[usize]) {
+    let list = |key: &str| old.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    for channel in list("channels") {
+        let target = channel.get("target").unwrap_or(&Value::Null);
+        let node = target.get("node").and_then(Value::as_u64).map_or(usize::MAX, |node| node as usize);
+        let weights = target.get("path").and_then(Value::as_str) == Some("weights");
+        let sampler = channel.get("sampler").and_then(Value::as_u64).map_or(usize::MAX, |s| s as usize);
+        let Some(sampler) = list("samplers").get(sampler) else { continue };
+        if rig_nodes.contains(&node) && !weights {
+            continue;
+        }
+        let mut channel = channel.clone();
+        if let Some(samplers) = animation["samplers"].as_array_mut() {
+            channel["sampler"] = samplers.len().into();
+            samplers.push(sampler.clone());
+        }
+        if let Some(channels) = animation["channels"].as_array_mut() {
+            channels.push(channel);
+        }
+    }
+    for key in ["extras", "extensions"] {
+        if let Some(value) = old.get(key) {
+            animation[key] = value.clone();
+        }
+    }
+}
+
 fn animatable(local: Local) -> Trs {
     match local {
         Local::Trs(trs) => trs,

@@ -1,6 +1,8 @@
 //! What several test files need.
 #![allow(dead_code)]
 
+pub mod viewer;
+
 use std::io::Write;
 use std::path::PathBuf;
 

@@ -1,0 +1,162 @@
+//! Posed shapes frame by frame: numbered OBJ files, and point caches (PC2).
+//!
+//! Frames are written as they come, so that a long clip needs no more memory than a short one.
+//! Vertices stand in the model's order, seams split as in the GLB.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use eigenskin::glam::Vec3;
+
+use crate::atomic::{self, FileInProgress};
+use crate::error::WriteError;
+
+/// A folder of files `frame-0001.obj`, `frame-0002.obj` ….
+#[derive(Debug)]
+pub struct ObjFrames {
+    folder: PathBuf,
+    digits: usize,
+    written: usize,
+    faces: String,
+    text: String,
+}
+
+impl ObjFrames {
+    /// Begins `frames` files in `folder`, which is made when it is missing.
+    pub fn new(folder: &Path, triangles: &[[u32; 3]], frames: usize) -> Result<Self, WriteError> {
+        std::fs::create_dir_all(folder).map_err(|error| WriteError::Io { path: folder.into(), error })?;
+        let mut faces = String::new();
+        for [a, b, c] in triangles {
+            let (a, b, c) = (u64::from(*a) + 1, u64::from(*b) + 1, u64::from(*c) + 1);
+            let _ = writeln!(faces, "f {a}//{a} {b}//{b} {c}//{c}");
+        }
+        let digits = frames.to_string().len().max(4);
+        Ok(Self { folder: folder.into(), digits, written: 0, faces, text: String::new() })
+    }
+
+    /// Writes the next frame; `positions` and `normals` are `vertex`. Numbers read back exactly.
+    pub fn push(&mut self, positions: &[Vec3], normals: &[Vec3]) -> Result<(), WriteError> {
+        self.text.clear();
+        for p in positions {
+            let _ = writeln!(self.text, "v {} {} {}", p.x, p.y, p.z);
+        }
+        for n in normals {
+            let _ = writeln!(self.text, "vn {} {} {}", n.x, n.y, n.z);
+        }
+        self.text.push_str(&self.faces);
+        let path = self.path_of(self.written + 1);
+        atomic::write_file(&path, self.text.as_bytes()).map_err(|error| WriteError::Io { path, error })?;
+        self.written += 1;
+        Ok(())
+    }
+
+    /// Whether the folder has a frame after the last one written: left from a longer motion.
+    pub fn has_older_frames(&self) -> bool {
+        self.path_of(self.written + 1).exists()
+    }
+
+    /// The file of a frame, counted from one.
+    pub fn path_of(&self, frame: usize) -> PathBuf {
+        self.folder.join(format!("frame-{frame:0digits$}.obj", digits = self.digits))
+    }
+}
+
+/// A point cache: all frames in one file.
+#[derive(Debug)]
+pub struct Pc2Writer {
+    path: PathBuf,
+    file: std::io::BufWriter<FileInProgress>,
+    points: usize,
+    left: usize,
+}
+
+impl Pc2Writer {
+    /// Begins a cache of `frames` frames of `points` points, numbered from 0 in steps of 1.
+    pub fn new(path: &Path, points: usize, frames: usize) -> Result<Self, WriteError> {
+        let count = |what: &'static str, found: usize| {
+            i32::try_from(found).map_err(|_| WriteError::TooMany { what, found, limit: i32::MAX as usize })
+        };
+        let mut header = b"POINTCACHE2\0".to_vec();
+        header.extend(1i32.to_le_bytes());
+        header.extend(count("points", points)?.to_le_bytes());
+        header.extend(0f32.to_le_bytes());
+        header.extend(1f32.to_le_bytes());
+        header.extend(count("frames", frames)?.to_le_bytes());
+        let begin = || -> std::io::Result<_> {
+            let mut file = std::io::BufWriter::new(FileInProgress::new(path)?);
+            file.write_all(&header)?;
+            Ok(file)
+        };
+        let file = begin().map_err(|error| WriteError::Io { path: path.into(), error })?;
+        Ok(Self { path: path.into(), file, points, left: frames })
+    }
+
+    /// Writes the next frame, `vertex`.
+    pub fn push(&mut self, positions: &[Vec3]) -> Result<(), WriteError> {
+        if positions.len() != self.points || self.left == 0 {
+            return Err(self.failed("another number of points or frames than announced".into()));
+        }
+        self.left -= 1;
+        let bytes: Vec<u8> = positions.iter().flat_map(Vec3::to_array).flat_map(f32::to_le_bytes).collect();
+        self.file.write_all(&bytes).map_err(|error| WriteError::Io { path: self.path.clone(), error })
+    }
+
+    /// Moves the file into place.
+    pub fn finish(self) -> Result<(), WriteError> {
+        if self.left > 0 {
+            return Err(self.failed(format!("{} frames are missing", self.left)));
+        }
+        let io = |error| WriteError::Io { path: self.path.clone(), error };
+        let file = self.file.into_inner().map_err(|error| io(error.into_error()))?;
+        file.finish().map_err(io)
+    }
+
+    fn failed(&self, problem: String) -> WriteError {
+        WriteError::Io { path: self.path.clone(), error: std::io::Error::other(problem) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bytes_of_a_point_cache() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.pc2");
+        let mut cache = Pc2Writer::new(&path, 1, 2).unwrap();
+        cache.push(&[Vec3::new(1.0, 2.0, -0.5)]).unwrap();
+        assert!(cache.push(&[]).is_err());
+        assert!(!path.exists());
+        cache.push(&[Vec3::ZERO]).unwrap();
+        cache.finish().unwrap();
+        let mut expected = b"POINTCACHE2\0\x01\0\0\0\x01\0\0\0\0\0\0\0\0\0\x80\x3f\x02\0\0\0".to_vec();
+        expected.extend(b"\0\0\x80\x3f\0\0\0\x40\0\0\0\xbf");
+        expected.extend([0; 12]);
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+
+        let unfinished = Pc2Writer::new(&path, 1, 2).unwrap();
+        assert!(unfinished.finish().is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn frames_are_numbered_from_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("new/frames");
+        let mut frames = ObjFrames::new(&inside, &[[0, 1, 2]], 2).unwrap();
+        let positions = [Vec3::ZERO, Vec3::X, Vec3::new(0.1, 1e-7, -2.0)];
+        frames.push(&positions, &[Vec3::Z; 3]).unwrap();
+        let text = std::fs::read_to_string(inside.join("frame-0001.obj")).unwrap();
+        assert_eq!(
+            text,
+            "v 0 0 0\nv 1 0 0\nv 0.1 0.0000001 -2\nvn 0 0 1\nvn 0 0 1\nvn 0 0 1\nf 1//1 2//2 3//3\n"
+        );
+        assert!(!frames.has_older_frames());
+        std::fs::write(inside.join("frame-0002.obj"), "").unwrap();
+        assert!(frames.has_older_frames());
+        assert!(ObjFrames::new(&inside, &[], 12345).unwrap().path_of(7).ends_with("frame-00007.obj"));
+    }
+}
