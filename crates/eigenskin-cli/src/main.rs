@@ -4,6 +4,7 @@ mod commands;
 mod frames;
 mod output;
 mod progress;
+mod report;
 mod rigs;
 mod table;
 

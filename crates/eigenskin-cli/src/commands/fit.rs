@@ -12,10 +12,11 @@ use eigenskin::metrics::{Evaluation, evaluate_against, leave_one_out};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
+use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
 use crate::output::{Output, bytes, counted, figure};
-use crate::{frames, progress, rigs};
+use crate::{frames, progress, report, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -54,6 +55,9 @@ pub struct Args {
     /// The skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
+    /// Write what was learnt with charts and pictures as one HTML page
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Write what was done as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
@@ -169,6 +173,9 @@ impl EigenSkinArgs {
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     rigs::check_not_input(&args.output, &[&args.rig, &args.examples])?;
+    if let Some(path) = &args.report {
+        rigs::check_not_input(path, &[&args.rig, &args.examples])?;
+    }
     let options = rigs::read_options(args.skin.as_deref());
     let rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
     output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(rig_file.rig())));
@@ -190,8 +197,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
     print_fit(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    let mut report = fit_json(&fit, &training, &written);
-    if args.leave_one_out {
+    let mut figures = fit_json(&fit, &training, &written);
+    let left_out = if args.leave_one_out {
         let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
             leave_one_out(&set, |others| Ok::<_, FitError>(fit_eigenskin(others, &params)?.model))
         })?;
@@ -200,9 +207,56 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             "left out",
             format!("{ratio} of skinning's error, each example against a model fitted to the others"),
         );
-        report["leave_one_out"] = super::evaluate::evaluation_json(&left_out);
+        figures["leave_one_out"] = super::evaluate::evaluation_json(&left_out);
+        Some(left_out)
+    } else {
+        None
+    };
+    if let Some(path) = &args.report {
+        progress::while_doing(quiet, "writing the report", || {
+            write_report(path, args, &set, (&fit, &training), left_out.as_ref(), &written)
+        })?;
     }
-    output.json(&report)
+    output.json(&figures)
+}
+
+fn write_report(
+    path: &Path,
+    args: &Args,
+    set: &ExampleSet,
+    (fit, training): (&EigenSkinFit, &Evaluation),
+    left_out: Option<&Evaluation>,
+    written: &ModelWriteReport,
+) -> Result<()> {
+    let unit = match args.unit {
+        Unit::M => LengthUnit::of_the_model(),
+        Unit::Cm => LengthUnit { name: "cm".to_string(), per_model_unit: 1.0 },
+        Unit::Mm => LengthUnit { name: "mm".to_string(), per_model_unit: 1.0 },
+    };
+    let measured = |name: &str, kind, evaluation, truth| MeasuredSet {
+        name: name.to_string(),
+        kind,
+        when: String::new(),
+        evaluation,
+        truth,
+    };
+    let mut sets = vec![measured("training", SetKind::Training, training, Some(set))];
+    sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
+    let (model, view) = (Arc::new(fit.model.clone()), report::view(args.up == UpAxis::Z));
+    let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
+    pictures.extend(report::components(fit, view, &unit)?);
+    let page = Report {
+        title: report::file_name(&args.rig),
+        notes: vec![format!("Learnt from {}.", report::file_name(&args.examples))],
+        unit,
+        model: &fit.model,
+        fit: Some(fit),
+        sets,
+        methods: report::methods(Some((set, &args.eigenskin.params())), &[set])?,
+        written: Some(report::written(&args.output, written)),
+        pictures,
+    };
+    report::write(path, &page)
 }
 
 /// Fits, and measures the error on the examples themselves.
