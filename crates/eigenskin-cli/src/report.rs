@@ -22,11 +22,8 @@ const MOST_COMPONENTS: usize = 5;
 
 /// How shapes are looked at.
 pub fn view(z_up: bool) -> View {
-    let (from_direction, up) = if z_up {
-        (Vec3::new(0.35, -1.0, 0.25), Vec3::Z)
-    } else {
-        (Vec3::new(0.35, 0.25, 1.0), Vec3::Y)
-    };
+    let (from_direction, up) =
+        if z_up { (Vec3::new(0.35, -1.0, 0.25), Vec3::Z) } else { (Vec3::new(0.35, 0.25, 1.0), Vec3::Y) };
     View { from_direction, up, ..View::default() }
 }
 

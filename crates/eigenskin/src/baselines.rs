@@ -83,10 +83,8 @@ pub fn learnt_baselines(
     let all = fitted(None)?;
     let largest = all.joints.iter().map(|joint| joint.component_count).max().unwrap_or(0);
     let none = Model::without_corrections(training.rig().clone(), params.base);
-    let mut methods = vec![
-        of_linear_map(training, sets, &linear),
-        of_model(Method::Components(0), none, sets, &linear),
-    ];
+    let mut methods =
+        vec![of_linear_map(training, sets, &linear), of_model(Method::Components(0), none, sets, &linear)];
     for count in 1..=most_components.min(largest) {
         methods.push(of_model(Method::Components(count), fitted(Some(count))?.model, sets, &linear));
     }
@@ -133,9 +131,7 @@ impl LinearMap {
                     .positions
                     .iter()
                     .zip(rest)
-                    .map(|(p, r)| {
-                        (rest_from_posed.transform_point3(p.as_dvec3()) - r.as_dvec3()).as_vec3()
-                    })
+                    .map(|(p, r)| (rest_from_posed.transform_point3(p.as_dvec3()) - r.as_dvec3()).as_vec3())
                     .collect()
             })
             .collect();

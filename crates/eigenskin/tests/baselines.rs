@@ -86,8 +86,13 @@ fn one_example_is_projected_on() {
     let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let share = product(&f, &g) / product(&f, &f);
     assert!(share > 0.1 && share < 0.9, "a share that says nothing: {share}");
-    let by_hand: Vec<Vec3> =
-        rig.mesh().positions().iter().zip(&example.positions).map(|(r, p)| r.lerp(*p, share as f32)).collect();
+    let by_hand: Vec<Vec3> = rig
+        .mesh()
+        .positions()
+        .iter()
+        .zip(&example.positions)
+        .map(|(r, p)| r.lerp(*p, share as f32))
+        .collect();
     assert!(farthest(&map.shape(&other), &by_hand) < 1e-5);
 }
 

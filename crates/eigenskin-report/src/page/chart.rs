@@ -37,14 +37,14 @@ pub(super) struct Dot {
 
 // All in units of the drawing, which is as wide as a phone's screen has points.
 const WIDTH: f64 = 420.0;
-const LEFT: f64 = 128.0;
+const LEFT: f64 = 148.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const ROW: f64 = 19.0;
 const TOP: f64 = 8.0;
 /// axis numbers and axis label
 const BOTTOM: f64 = 42.0;
 /// letters that a label has room for
-const LABEL_LETTERS: usize = 20;
+const LABEL_LETTERS: usize = 21;
 
 /// The chart. Rows without dots keep their label.
 pub(super) fn svg(chart: &DotChart) -> Markup {
@@ -106,7 +106,7 @@ impl Axis {
         let (least, most) = values
             .filter(|value| value.is_finite() && (!chart.logarithmic || *value > 0.0))
             .fold((f64::INFINITY, 0.0f64), |(least, most), value| (least.min(value), most.max(value)));
-        if !(most > 0.0) {
+        if most <= 0.0 {
             return Self { least: 0.0, most: 1.0, logarithmic: false, ticks: vec![0.0, 1.0] };
         }
         if chart.logarithmic {
@@ -140,7 +140,7 @@ fn round_step(step: f64) -> f64 {
     steps.into_iter().find(|round| *round >= step * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
 }
 
-fn tick_label(value: f64) -> String {
+pub(super) fn tick_label(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("{value:.0e}");
     }
@@ -152,7 +152,11 @@ fn shortened(label: &str) -> String {
     if label.chars().count() <= LABEL_LETTERS {
         return label.to_string();
     }
-    label.chars().take(LABEL_LETTERS - 1).chain(['…']).collect()
+    // Names of joints and poses often differ only at their ends.
+    let letters: Vec<char> = label.chars().collect();
+    let front = LABEL_LETTERS / 2 - 2;
+    let back = &letters[letters.len() - (LABEL_LETTERS - front - 1)..];
+    letters[..front].iter().chain(&['…']).chain(back).collect()
 }
 
 /// Coordinates need no more than a tenth of a point.
@@ -196,7 +200,7 @@ mod tests {
                 assert!(text.contains("</svg>") && !text.contains("inf"), "{values:?}: {text}");
             }
         }
-        assert_eq!(shortened("a name that is far too long"), "a name that is far …");
+        assert_eq!(shortened("a name that is far too long"), "a name t…far too long");
         assert_eq!(tick_label(2000.0), "2000");
         assert_eq!(tick_label(0.5), "0.5");
     }

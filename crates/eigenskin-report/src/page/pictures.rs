@@ -110,8 +110,7 @@ fn pose_row(
         panel(&skinned, &skinned_normals, Surface::Heat { errors: &skinned_off }),
         panel(&modelled, &modelled_normals, Surface::Heat { errors: &modelled_off }),
     ];
-    let params =
-        PictureParams { panel_width: WIDTH, panel_height: HEIGHT, view, ..PictureParams::default() };
+    let params = PictureParams { panel_width: WIDTH, panel_height: HEIGHT, view, ..PictureParams::default() };
     let cutouts = draw_cutouts(model.rig().mesh(), &panels, &params)?;
     let rmse = |length: f64| format!("rmse {} {}", unit.show(length), unit.name);
     let words = [
@@ -184,8 +183,7 @@ pub fn eigendisplacement_pictures(
             },
         })
         .collect();
-    let params =
-        PictureParams { panel_width: WIDTH, panel_height: HEIGHT, view, ..PictureParams::default() };
+    let params = PictureParams { panel_width: WIDTH, panel_height: HEIGHT, view, ..PictureParams::default() };
     let cutouts = draw_cutouts(mesh, &panels, &params)?;
     let panels = cutouts
         .files
@@ -209,10 +207,11 @@ pub fn eigendisplacement_pictures(
         .collect();
     Ok(Some(PictureRow {
         title: format!("What the strongest joint has learnt: {}", joint.name),
-        note: "Each component is a displacement of the skin: x, y and z are red, green and blue around grey, \
+        note:
+            "Each component is a displacement of the skin: x, y and z are red, green and blue around grey, \
                which is no displacement. Every picture uses its colours fully; the singular value says how \
                much the component matters."
-            .to_string(),
+                .to_string(),
         panels,
         heat: None,
     }))

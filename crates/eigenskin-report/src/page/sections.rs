@@ -6,7 +6,7 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::supports::Mover;
 use maud::{Markup, html};
 
-use super::chart::{Dot, DotChart, DotRow, svg};
+use super::chart::{Dot, DotChart, DotRow, svg, tick_label};
 use super::figures::{counted, figure};
 use super::pictures::PictureRow;
 use super::{MeasuredSet, Report, SetKind, tables};
@@ -53,7 +53,7 @@ fn picture_row(row: &PictureRow) -> Markup {
 fn heat_legend(maximum: f32, label: &str) -> Markup {
     let colours = heat_colours(60);
     let hex = |[r, g, b]: [u8; 3]| format!("#{r:02x}{g:02x}{b:02x}");
-    let tick = |share: f64| figure(share * f64::from(maximum));
+    let tick = |share: f64| tick_label(share * f64::from(maximum));
     html! {
         svg.legend viewBox="0 0 340 40" role="img"
             aria-label={ "Colours of the error, from pale for none to dark for " (tick(1.0)) " " (label) } {
@@ -75,9 +75,9 @@ pub(super) fn pose_errors(report: &Report) -> Markup {
         section aria-labelledby="poses" {
             h2 #poses { "Pose by pose" }
             p {
-                "The poses that the model gets worst, each with the error of plain skinning and of the model. "
-                (key(&[("skinning", true, "plain skinning"), ("model", false, "model")]))
+                "The poses that the model gets worst, each with the error of plain skinning and of the model."
             }
+            (key(&[("skinning", true, "plain skinning"), ("model", false, "model")]))
             div.charts {
                 @for (index, set) in report.sets.iter().enumerate() {
                     div {
@@ -100,7 +100,8 @@ fn pose_chart(report: &Report, set: &MeasuredSet) -> DotChart {
         name: format!("{who} {} {}", report.unit.show(length), report.unit.name),
     };
     let shown = poses.len().min(CHART_POSES);
-    let title = format!("{}: worst {shown} of {}", capitalised(&set.name), counted(poses.len(), "pose", "poses"));
+    let title =
+        format!("{}: worst {shown} of {}", capitalised(&set.name), counted(poses.len(), "pose", "poses"));
     let worst = poses.first().map_or(String::new(), |pose| {
         format!("Worst is {} with {} {}.", pose.name, report.unit.show(pose.model_rmse), report.unit.name)
     });
@@ -166,9 +167,9 @@ pub(super) fn singular_values(report: &Report) -> Markup {
             h2 #components { "What was learnt" }
             p {
                 "Every joint’s corrections are made of a few principal components. A singular value says how "
-                "much of the example shapes a component explains; where they fall fast, few are enough. "
-                (key(&[("model", false, "kept"), ("skinning", true, "left out")]))
+                "much of the example shapes a component explains; where they fall fast, few are enough."
             }
+            (key(&[("model", false, "kept"), ("skinning", true, "left out")]))
             div.charts { (svg(&chart)) (joint_table(report)) }
         }
     }
@@ -317,14 +318,16 @@ pub(super) fn details(report: &Report) -> Markup {
 /// What dots mean.
 fn key(entries: &[(&str, bool, &str)]) -> Markup {
     html! {
-        @for (class, hollow, name) in entries {
-            span.key {
-                svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" {
-                    circle class={ (class) @if *hollow { " hollow" } } cx="6" cy="6" r="4" {}
+        p.keys {
+            @for (class, hollow, name) in entries {
+                span.key {
+                    svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true" {
+                        circle class={ (class) @if *hollow { " hollow" } } cx="6" cy="6" r="4" {}
+                    }
+                    " " (name)
                 }
-                " " (name)
+                " "
             }
-            " "
         }
     }
 }

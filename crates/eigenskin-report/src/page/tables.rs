@@ -74,7 +74,7 @@ pub(super) fn methods(report: &Report) -> Markup {
             p.note {
                 "Fields are displacement fields (for the linear map: matrix columns), “at a vertex” is the "
                 "largest number of them that any vertex carries, data are their positions as plain 32-bit "
-                "numbers. A field with coordinates of both signs needs two morph targets. All components "
+                "numbers. “Per joint” counts components. A field with coordinates of both signs needs two morph targets. All components "
                 "together span what the examples span as targets of their own."
             }
         }
@@ -128,11 +128,9 @@ fn name_of(method: Method) -> String {
         Method::Skinning(BaseSkinning::Rigid) => "rigid skinning".to_string(),
         Method::Skinning(BaseSkinning::LinearBlend) => "linear blend skinning".to_string(),
         Method::Skinning(BaseSkinning::DualQuaternion) => "dual quaternion skinning".to_string(),
-        Method::LinearMap => "linear map from joints to vertices".to_string(),
-        Method::Components(count) => {
-            format!("EigenSkin, {} per joint", counted(count, "component", "components"))
-        }
-        Method::AllComponents => "EigenSkin, all components (raw example targets)".to_string(),
+        Method::LinearMap => "linear map from joints".to_string(),
+        Method::Components(count) => format!("EigenSkin, {count} per joint"),
+        Method::AllComponents => "EigenSkin, all (raw targets)".to_string(),
     }
 }
 

@@ -78,8 +78,7 @@ mod tests {
         let params = PictureParams { panel_width: 60, panel_height: 30, ..PictureParams::default() };
         let cutouts = draw_cutouts(&mesh, &[panel], &params).unwrap();
         assert_eq!(cutouts.heat_maximum, Some(4.0));
-        let mut reader =
-            png::Decoder::new(std::io::Cursor::new(&cutouts.files[0])).read_info().unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&cutouts.files[0])).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         reader.next_frame(&mut bytes).unwrap();
         let opacity = |x: usize, y: usize| bytes[4 * (y * 60 + x) + 3];
