@@ -185,7 +185,7 @@ fn text_is_escaped() {
     while let Some(start) = rest.find('<') {
         let end = start + rest[start..].find('>').unwrap();
         let tag = &rest[start..end];
-        assert!(tag.matches('"').count() % 2 == 0, "{tag}");
+        assert!(tag.matches('"').count().is_multiple_of(2), "{tag}");
         rest = &rest[end..];
     }
 }
