@@ -6,6 +6,7 @@ mod example_source;
 mod frames;
 mod output;
 mod progress;
+mod report;
 mod rigs;
 mod table;
 

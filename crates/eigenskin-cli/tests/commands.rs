@@ -30,6 +30,16 @@ fn demo_reaches_its_figures_and_writes_its_files() {
     let saved: Value = serde_json::from_slice(&std::fs::read(out.join("report.json")).unwrap()).unwrap();
     assert_eq!(saved, report);
 
+    // The report stands alone and shows the same figures.
+    let page = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.len() < 3_000_000, "report.html has {} bytes", page.len());
+    assert!(!page.contains("http://") && !page.contains("https://"));
+    let ours = page.split("<tr").find(|row| row.contains(">this model</th>")).unwrap();
+    for part in ["/fit/training", "/held_out_single_joint", "/held_out_multi_joint"] {
+        let ratio = number(&report, &format!("{part}/relative_error"));
+        assert!(ours.contains(&format!("<td>{ratio:.3}</td>")), "{part}: {ratio} is not in {ours}");
+    }
+
     // The files say the same as the run: the model on the validation set, from disk.
     let model = out.join("model.glb");
     let validation = out.join("validation.glb");
@@ -68,7 +78,21 @@ fn evaluate_prints_the_contract() {
     bar_bundle().write(&bundle);
     let (bundle, model) = (bundle.to_str().unwrap(), model.to_str().unwrap());
     assert!(eigenskin(&["fit", bundle, "--examples", bundle, "-o", model]).status.success());
-    let found = json_of(&["evaluate", model, "--truth", bundle, "--frames", "1::2"]);
+    let page = folder.path().join("report.html");
+    let page = page.to_str().unwrap();
+    let found = json_of(&["evaluate", model, "--truth", bundle, "--frames", "1::2", "--report", page]);
+    let first = std::fs::read_to_string(page).unwrap();
+    assert!(first.contains("<h1>model.glb against bar.npz</h1>"));
+    let relative = number(&found, "/relative_error");
+    assert!(first.contains(&format!("<td>{relative:.3}</td>")), "{relative}");
+    // The same bytes again, and never over an input.
+    json_of(&["evaluate", model, "--truth", bundle, "--frames", "1::2", "--report", page]);
+    assert_eq!(std::fs::read_to_string(page).unwrap(), first);
+    assert!(!eigenskin(&["evaluate", model, "--truth", bundle, "--report", bundle]).status.success());
+    let fit = ["fit", bundle, "--examples", bundle, "-o", model, "--leave-one-out", "--report", page];
+    assert!(eigenskin(&fit).status.success());
+    let fitted = std::fs::read_to_string(page).unwrap();
+    assert!(fitted.contains("left out in turn") && fitted.contains("linear map from joints"));
     assert_eq!(number(&found, "/poses"), 2.0);
     assert_eq!(number(&found, "/vertices"), 402.0);
     assert_eq!(found["per_pose"][0]["name"], "pose 1");

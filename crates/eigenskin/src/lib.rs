@@ -37,6 +37,8 @@ pub mod evaluate;
 
 pub mod metrics;
 
+pub mod baselines;
+
 pub mod characters;
 
 mod numeric;

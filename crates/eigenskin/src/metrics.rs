@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use crate::evaluate::Evaluator;
 use crate::examples::{ExampleSet, ExamplesError};
 use crate::model::Model;
+use crate::pose::Pose;
 use crate::skinning::{BaseSkinning, PosedSkinning};
 
 /// Errors of one method over all poses and vertices, in the rest shape's unit.
@@ -75,7 +76,7 @@ pub struct Evaluation {
 }
 
 /// Skinning errors below this share of the size count as exact.
-const EXACT: f64 = 1e-9;
+pub(crate) const EXACT: f64 = 1e-9;
 
 /// Compares plain skinning and `model` with true shapes of the same rig.
 pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
@@ -115,7 +116,7 @@ fn summarise(truth: &ExampleSet, compared: &[ComparedPose]) -> Evaluation {
         compared.iter().map(|pose| of(pose).squared_sum()).sum()
     };
     let (skinning_squared, model_squared) = (squared(|p| &p.skinning), squared(|p| &p.model));
-    let skinning = summary(compared.iter().map(|p| &p.skinning), size);
+    let skinning = summary(compared.iter().map(|p| p.skinning.errors.as_slice()), size);
     let mean = |of: fn(&ComparedPose) -> f64| compared.iter().map(of).sum::<f64>() / compared.len() as f64;
     Evaluation {
         poses: truth.len(),
@@ -123,7 +124,7 @@ fn summarise(truth: &ExampleSet, compared: &[ComparedPose]) -> Evaluation {
         size,
         relative_error: (skinning.rmse > EXACT * size).then(|| (model_squared / skinning_squared).sqrt()),
         skinning,
-        model: summary(compared.iter().map(|p| &p.model), size),
+        model: summary(compared.iter().map(|p| p.model.errors.as_slice()), size),
         normal_angles: NormalAngles {
             skinning_mean: mean(|p| p.skinning.normal_angle),
             model_mean: mean(|p| p.model.normal_angle),
@@ -147,6 +148,13 @@ fn summarise(truth: &ExampleSet, compared: &[ComparedPose]) -> Evaluation {
 /// Distances of a shape from the truth, `vertex`.
 pub fn vertex_errors(shape: &[Vec3], truth: &[Vec3]) -> Vec<f32> {
     shape.iter().zip(truth).map(|(a, b)| a.as_dvec3().distance(b.as_dvec3()) as f32).collect()
+}
+
+/// Errors of any method, given as a function from poses to positions (`vertex`).
+pub fn shape_errors(truth: &ExampleSet, shape: impl Fn(&Pose) -> Vec<Vec3> + Sync) -> ErrorSummary {
+    let errors: Vec<Vec<f32>> =
+        truth.examples().par_iter().map(|e| vertex_errors(&shape(&e.pose), &e.positions)).collect();
+    summary(errors.iter().map(Vec::as_slice), truth.rig().mesh().size())
 }
 
 struct ComparedPose {
@@ -221,8 +229,8 @@ fn mean_angle(a: &[Vec3], b: &[Vec3]) -> f64 {
     sum / a.len() as f64
 }
 
-fn summary<'a>(poses: impl Iterator<Item = &'a Compared>, size: f64) -> ErrorSummary {
-    let mut errors: Vec<f32> = poses.flat_map(|pose| pose.errors.iter().copied()).collect();
+fn summary<'a>(poses: impl Iterator<Item = &'a [f32]>, size: f64) -> ErrorSummary {
+    let mut errors: Vec<f32> = poses.flat_map(|errors| errors.iter().copied()).collect();
     errors.sort_by(f32::total_cmp);
     let squared: f64 = errors.iter().map(|&e| f64::from(e).powi(2)).sum();
     let rmse = (squared / errors.len() as f64).sqrt();

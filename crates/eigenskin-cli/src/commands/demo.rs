@@ -1,6 +1,6 @@
 //! `eigenskin demo`: the main job on a built-in hand, from rig to measured model.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -8,18 +8,19 @@ use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, NamedPose, hand};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::EigenSkinParams;
+use eigenskin::fit::{EigenSkinFit, EigenSkinParams};
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::{Evaluation, evaluate_against, vertex_errors};
 use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::RigFile;
+use eigenskin_io::{ModelWriteReport, RigFile};
+use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 use serde_json::json;
 
 use crate::commands::{evaluate, fit};
 use crate::output::{Output, counted, figure, write_json};
-use crate::{progress, table};
+use crate::{progress, report, table};
 
 /// Build, fit and validate a hand: the main job on built-in data
 #[derive(clap::Args)]
@@ -31,6 +32,9 @@ pub struct Args {
     /// Triangles of the hand, an even number
     #[arg(long, default_value_t = 13_976)]
     triangles: usize,
+    /// Where to write the HTML report [default: report.html in the folder]
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Write the figures as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
@@ -91,18 +95,74 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     eigenskin_io::atomic::write_file(&file("comparison.png"), &picture)
         .context("comparison.png could not be written")?;
 
-    let report = json!({
+    let page = args.report.clone().unwrap_or_else(|| file("report.html"));
+    progress::while_doing(quiet, "writing the report", || {
+        let sets = [(&training, &on_training), (&single, &on_single), (&multi, &on_multi)];
+        write_report(&page, &fitted, &written, sets)
+    })?;
+
+    let figures = json!({
         "fit": fit::fit_json(&fitted, &on_training, &written),
         "held_out_single_joint": evaluate::evaluation_json(&on_single),
         "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
     });
-    write_json(&file("report.json"), &report)?;
+    write_json(&file("report.json"), &figures)?;
     output.item("wrote", format!("{}:", args.out.display()));
+    output.item("", format!("{:<15} everything measured, to read in a browser", report::file_name(&page)));
     output.item("", "model.glb       plays in any glTF viewer (clip \"grasp\")");
     output.item("", "comparison.png  truth, plain skinning, the model, what is left");
     output.item("", "rig.glb, examples.glb, validation.glb, report.json");
     print_table(&output, &on_training, &on_single, &on_multi);
-    output.json(&report)
+    output.json(&figures)
+}
+
+/// The report of the demo: training, one joint, many joints.
+fn write_report(
+    path: &Path,
+    fitted: &EigenSkinFit,
+    written: &ModelWriteReport,
+    sets: [(&ExampleSet, &Evaluation); 3],
+) -> Result<()> {
+    let unit = LengthUnit { name: "mm".to_string(), per_model_unit: 1000.0 };
+    let view = comparison_view();
+    let names = [
+        ("training", SetKind::Training, ""),
+        ("held out, one joint", SetKind::HeldOut, "when one joint moves"),
+        ("held out, many joints", SetKind::HeldOut, "when many joints move at once"),
+    ];
+    let measured: Vec<MeasuredSet> = names
+        .into_iter()
+        .zip(sets)
+        .map(|((name, kind, when), (truth, evaluation))| MeasuredSet {
+            name: name.to_string(),
+            kind,
+            when: when.to_string(),
+            evaluation,
+            truth: Some(truth),
+        })
+        .collect();
+    let model = Arc::new(fitted.model.clone());
+    let truths = sets.map(|(truth, _)| truth);
+    let methods = report::methods(Some((truths[0], &EigenSkinParams::default())), &truths)?;
+    let mut pictures = report::worst(&model, &measured[2], sets[2].1, 2, view, &unit)?;
+    pictures.extend(report::worst(&model, &measured[1], sets[1].1, 1, view, &unit)?);
+    pictures.extend(report::components(fitted, view, &unit)?);
+    let page = Report {
+        title: "A hand that bends".to_string(),
+        notes: vec![
+            "The hand and its poses are built in. The true shapes are an analytic bend with bulges, a \
+             stand-in for simulated tissue."
+                .to_string(),
+        ],
+        unit,
+        model: &fitted.model,
+        fit: Some(fitted),
+        sets: measured,
+        methods,
+        written: Some(report::written(Path::new("model.glb"), written)),
+        pictures,
+    };
+    report::write(path, &page)
 }
 
 /// The true shapes of some poses.
@@ -139,6 +199,11 @@ fn print_table(output: &Output, training: &Evaluation, single: &Evaluation, mult
     for line in table::lines(&head, &rows) {
         output.line(line);
     }
+}
+
+/// On the palm, a little from below.
+fn comparison_view() -> View {
+    View { from_direction: Vec3::new(0.3, -0.4, 1.0), up: Vec3::Y, ..View::default() }
 }
 
 /// A pose that nobody trained on: truth, skinning, model, and both errors.
@@ -183,7 +248,7 @@ fn comparison(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluation) -> Re
         panel_width: 360,
         panel_height: 440,
         columns: 5,
-        view: View { from_direction: Vec3::new(0.3, -0.4, 1.0), up: Vec3::Y, ..View::default() },
+        view: comparison_view(),
         heat: HeatScale { maximum: None, label: "error in mm".to_string() },
         ..PictureParams::default()
     };

@@ -1,15 +1,18 @@
 //! `eigenskin evaluate`: errors of plain skinning and of a model against true shapes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
+use eigenskin::examples::ExampleSet;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_against};
+use eigenskin::model::Model;
+use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, counted, figure};
-use crate::{frames, progress, rigs, table};
+use crate::{frames, progress, report, rigs, table};
 
 /// Measure a model against true shapes
 #[derive(clap::Args)]
@@ -27,13 +30,18 @@ pub struct Args {
     /// Poses to compare, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
     frames: Option<String>,
+    /// Write the figures with charts and pictures as one HTML page
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Write the figures as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
 }
 
-/// Poses shown with the largest errors.
+/// Poses listed with the largest errors.
 const WORST: usize = 5;
+/// Poses drawn with the largest errors.
+const WORST_SHOWN: usize = 3;
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
@@ -46,9 +54,46 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     };
     let truth =
         frames::select(rigs::examples_for(model.rig(), truth, source.path())?, args.frames.as_deref())?;
-    let evaluation = progress::while_doing(quiet, "comparing", || evaluate_against(&Arc::new(model), &truth));
+    let model = Arc::new(model);
+    let evaluation = progress::while_doing(quiet, "comparing", || evaluate_against(&model, &truth));
     print_evaluation(&output, &evaluation);
+    if let Some(path) = &args.report {
+        rigs::check_not_input(path, &[&args.model, source.path()])?;
+        progress::while_doing(quiet, "writing the report", || {
+            write_report(path, [&args.model, source.path()], &model, &truth, &evaluation)
+        })?;
+    }
     output.json(&evaluation_json(&evaluation))
+}
+
+fn write_report(
+    path: &Path,
+    [model_path, truth_path]: [&Path; 2],
+    model: &Arc<Model>,
+    truth: &ExampleSet,
+    evaluation: &Evaluation,
+) -> Result<()> {
+    let unit = LengthUnit::of_the_model();
+    let set = MeasuredSet {
+        name: report::file_name(truth_path),
+        kind: SetKind::Given,
+        when: String::new(),
+        evaluation,
+        truth: Some(truth),
+    };
+    let pictures = report::worst(model, &set, evaluation, WORST_SHOWN, report::view(false), &unit)?;
+    let page = Report {
+        title: format!("{} against {}", report::file_name(model_path), set.name),
+        notes: Vec::new(),
+        unit,
+        model,
+        fit: None,
+        sets: vec![set],
+        methods: report::methods(None, &[truth])?,
+        written: None,
+        pictures,
+    };
+    report::write(path, &page)
 }
 
 fn print_evaluation(output: &Output, evaluation: &Evaluation) {

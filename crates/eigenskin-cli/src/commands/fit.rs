@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
@@ -12,12 +12,13 @@ use eigenskin::metrics::{Evaluation, evaluate_against, leave_one_out};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
+use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
 use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, bytes, counted, figure};
-use crate::{frames, progress, rigs};
+use crate::{frames, progress, report, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -60,6 +61,9 @@ pub struct Args {
     /// The skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
+    /// Write what was learnt with charts and pictures as one HTML page
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Write what was done as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
@@ -176,6 +180,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     let source = ExampleSource::choose(args.examples.as_deref(), "--examples", &args.clip)?;
     rigs::check_not_input(&args.output, &[&args.rig, source.path()])?;
+    if let Some(path) = &args.report {
+        rigs::check_not_input(path, &[&args.rig, source.path()])?;
+        if *path == args.output {
+            bail!("{} is both the model and the report; choose two names", path.display());
+        }
+    }
     let options = rigs::read_options(args.skin.as_deref());
     let rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
     output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(rig_file.rig())));
@@ -209,11 +219,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let written = write(&args.output, &rig_file, &set, &fit, quiet)?;
     print_fit(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    let mut report = fit_json(&fit, &training, &written);
+    let mut figures = fit_json(&fit, &training, &written);
     if let Some(choice) = &choice {
-        report["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
+        figures["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
     }
-    if args.leave_one_out {
+    let left_out = if args.leave_one_out {
         let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
             leave_one_out(&set, |others| Ok::<_, FitError>(fit_eigenskin(others, &params)?.model))
         })?;
@@ -222,9 +232,65 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             "left out",
             format!("{ratio} of skinning's error, each example against a model fitted to the others"),
         );
-        report["leave_one_out"] = super::evaluate::evaluation_json(&left_out);
+        figures["leave_one_out"] = super::evaluate::evaluation_json(&left_out);
+        Some(left_out)
+    } else {
+        None
+    };
+    if let Some(path) = &args.report {
+        progress::while_doing(quiet, "writing the report", || {
+            let learnt = Learnt { set: &set, params: &params, fit: &fit, training: &training };
+            write_report(path, args, source.path(), &learnt, left_out.as_ref(), &written)
+        })?;
     }
-    output.json(&report)
+    output.json(&figures)
+}
+
+/// A fit, and what it was made from.
+struct Learnt<'a> {
+    set: &'a ExampleSet,
+    params: &'a EigenSkinParams,
+    fit: &'a EigenSkinFit,
+    training: &'a Evaluation,
+}
+
+fn write_report(
+    path: &Path,
+    args: &Args,
+    examples: &Path,
+    &Learnt { set, params, fit, training }: &Learnt<'_>,
+    left_out: Option<&Evaluation>,
+    written: &ModelWriteReport,
+) -> Result<()> {
+    let unit = match args.unit {
+        Unit::M => LengthUnit::of_the_model(),
+        Unit::Cm => LengthUnit { name: "cm".to_string(), per_model_unit: 1.0 },
+        Unit::Mm => LengthUnit { name: "mm".to_string(), per_model_unit: 1.0 },
+    };
+    let measured = |name: &str, kind, evaluation, truth| MeasuredSet {
+        name: name.to_string(),
+        kind,
+        when: String::new(),
+        evaluation,
+        truth,
+    };
+    let mut sets = vec![measured("training", SetKind::Training, training, Some(set))];
+    sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
+    let (model, view) = (Arc::new(fit.model.clone()), report::view(args.up == UpAxis::Z));
+    let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
+    pictures.extend(report::components(fit, view, &unit)?);
+    let page = Report {
+        title: report::file_name(&args.rig),
+        notes: vec![format!("Learnt from {}.", report::file_name(examples))],
+        unit,
+        model: &fit.model,
+        fit: Some(fit),
+        sets,
+        methods: report::methods(Some((set, params)), &[set])?,
+        written: Some(report::written(&args.output, written)),
+        pictures,
+    };
+    report::write(path, &page)
 }
 
 /// Fits, and measures the error on the examples themselves.

@@ -6,6 +6,7 @@
 mod camera;
 mod canvas;
 mod colour;
+mod cutouts;
 mod legend;
 mod lighting;
 mod panel;
@@ -20,6 +21,8 @@ use canvas::Canvas;
 use legend::{Legend, LegendPlace};
 use panel::{Stage, draw_panel};
 use text::{Direction, Lettering};
+
+pub use cutouts::{Cutouts, draw_cutouts, heat_colours};
 
 /// Widest and highest panel, in pixels.
 const LARGEST_PANEL: usize = 8192;
@@ -212,23 +215,12 @@ pub enum PictureError {
 /// Draws `panels`, which all show `mesh` in some shape, side by side, with one camera framed on all
 /// of them. Returns a PNG file (8-bit sRGB).
 pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<Vec<u8>, PictureError> {
-    check_params(params)?;
-    if panels.is_empty() {
-        return Err(PictureError::NoPanels);
-    }
-    for (index, panel) in panels.iter().enumerate() {
-        check_panel(mesh, index, panel)?;
-    }
-
+    check(mesh, panels, params)?;
     let legend = legend_of(panels, &params.heat);
     let layout = Layout::new(panels, legend.as_ref(), params);
     let mut canvas = Canvas::new(layout.width, layout.height, params.background.paper());
 
-    let shapes: Vec<&[Vec3]> = panels.iter().map(|panel| panel.positions).collect();
-    // A little air, so that smoothed edges are not cut.
-    let margin = 0.02 * params.panel_width.min(params.panel_height) as f64;
-    let (width, height) = (params.panel_width as f64, params.panel_height as f64);
-    let camera = Camera::framing(&shapes, &params.view, width, height, margin);
+    let camera = camera_of(panels, params);
     let stage = Stage {
         triangles: mesh.triangles(),
         camera: &camera,
@@ -247,6 +239,15 @@ pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Res
         legend.draw(&mut canvas, &layout.small, &place);
     }
     canvas.into_png()
+}
+
+/// The camera that frames all panels.
+fn camera_of(panels: &[Panel], params: &PictureParams) -> Camera {
+    let shapes: Vec<&[Vec3]> = panels.iter().map(|panel| panel.positions).collect();
+    // A little air, so that smoothed edges are not cut.
+    let margin = 0.02 * params.panel_width.min(params.panel_height) as f64;
+    let (width, height) = (params.panel_width as f64, params.panel_height as f64);
+    Camera::framing(&shapes, &params.view, width, height, margin)
 }
 
 /// Where everything stands, in pixels.
@@ -368,6 +369,14 @@ fn legend_of(panels: &[Panel], scale: &HeatScale) -> Option<Legend> {
     let largest = errors.iter().flat_map(|errors| errors.iter()).copied().fold(0.0, f32::max);
     let maximum = scale.maximum.unwrap_or_else(|| legend::round_maximum(largest));
     Some(Legend { maximum, exceeded: largest > maximum, label: scale.label.clone() })
+}
+
+fn check(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<(), PictureError> {
+    check_params(params)?;
+    if panels.is_empty() {
+        return Err(PictureError::NoPanels);
+    }
+    panels.iter().enumerate().try_for_each(|(index, panel)| check_panel(mesh, index, panel))
 }
 
 fn check_params(params: &PictureParams) -> Result<(), PictureError> {

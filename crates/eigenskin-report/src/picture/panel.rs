@@ -86,25 +86,40 @@ impl Band {
 
 /// Draws a panel: `row × column` in sRGB.
 pub(super) fn draw_panel(panel: &Panel, stage: &Stage) -> Vec<[u8; 3]> {
+    let background = linear_from_bytes(stage.background);
+    draw(panel, stage, stage.background, |sum, covered| {
+        let bare = SAMPLES * SAMPLES - covered;
+        bytes_from_linear((sum + bare as f32 * background) / (SAMPLES * SAMPLES) as f32)
+    })
+}
+
+/// Draws a panel without its background: `row × column` in sRGB with opacity.
+pub(super) fn draw_cutout(panel: &Panel, stage: &Stage) -> Vec<[u8; 4]> {
+    draw(panel, stage, [0; 4], |sum, covered| {
+        let [red, green, blue] = bytes_from_linear(sum / covered as f32);
+        [red, green, blue, (255 * covered / (SAMPLES * SAMPLES)) as u8]
+    })
+}
+
+/// Draws a panel: `row × column`. A pixel is made from the light of its covered samples and their
+/// number, or is `empty`.
+fn draw<P: Copy + Send>(
+    panel: &Panel,
+    stage: &Stage,
+    empty: P,
+    pixel: impl Fn(Vec3, usize) -> P + Sync,
+) -> Vec<P> {
     let projected: Vec<Projected> =
         panel.positions.iter().map(|p| stage.camera.project(p.as_dvec3())).collect();
     let sky = Sky::new(stage.camera.axes());
     let openness = sky.openness(panel.positions, panel.normals, stage.triangles);
     let radius = stage.camera.radius() as f32;
-    let scene = Scene {
-        panel,
-        stage,
-        projected,
-        sky,
-        openness,
-        radius,
-        background: linear_from_bytes(stage.background),
-    };
-    let mut pixels = vec![stage.background; stage.width * stage.height];
+    let scene = Scene { panel, stage, projected, sky, openness, radius };
+    let mut pixels = vec![empty; stage.width * stage.height];
     pixels
         .par_chunks_mut(stage.width * BAND_ROWS)
         .enumerate()
-        .for_each(|(band, pixels)| scene.draw_band(band * BAND_ROWS, pixels));
+        .for_each(|(band, pixels)| scene.draw_band(band * BAND_ROWS, pixels, &pixel));
     pixels
 }
 
@@ -118,32 +133,29 @@ struct Scene<'a> {
     openness: Vec<[Openness; 2]>,
     /// half the size of what the camera frames
     radius: f32,
-    background: Vec3,
 }
 
 impl Scene<'_> {
     /// Draws the rows from `first_row` on that `pixels` holds.
-    fn draw_band(&self, first_row: usize, pixels: &mut [[u8; 3]]) {
+    fn draw_band<P>(&self, first_row: usize, pixels: &mut [P], finish: &impl Fn(Vec3, usize) -> P) {
         let width = self.stage.width;
         let seen = self.visible_surfaces(first_row, pixels.len() / width);
         for (index, pixel) in pixels.iter_mut().enumerate() {
             let (row, column) = (index / width, index % width);
             let mut sum = Vec3::ZERO;
-            let mut covered = false;
+            let mut covered = 0;
             for sub in 0..SAMPLES * SAMPLES {
                 let (sample_row, sample_column) =
                     (row * SAMPLES + sub / SAMPLES, column * SAMPLES + sub % SAMPLES);
                 let hit = seen.at(sample_row, sample_column);
-                if hit.triangle == NOTHING {
-                    sum += self.background;
-                } else {
+                if hit.triangle != NOTHING {
                     let line = if seen.is_outline(sample_row, sample_column) { OUTLINE } else { 1.0 };
                     sum += line * self.shade(hit);
-                    covered = true;
+                    covered += 1;
                 }
             }
-            if covered {
-                *pixel = bytes_from_linear(sum / (SAMPLES * SAMPLES) as f32);
+            if covered > 0 {
+                *pixel = finish(sum, covered);
             }
         }
     }

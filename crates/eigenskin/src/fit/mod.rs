@@ -8,4 +8,4 @@ mod joint_driver;
 mod normal_fields;
 
 pub use allocation::Budget;
-pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, fit_eigenskin};
+pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};

@@ -1,0 +1,79 @@
+//! The HTML report of a command.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use eigenskin::baselines::{MethodErrors, learnt_baselines, skinning_baselines};
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::{EigenSkinFit, EigenSkinParams};
+use eigenskin::glam::Vec3;
+use eigenskin::metrics::Evaluation;
+use eigenskin::model::Model;
+use eigenskin_io::ModelWriteReport;
+use eigenskin_report::page::{
+    LengthUnit, MeasuredSet, PictureRow, Report, WrittenFile, eigendisplacement_pictures, html,
+    worst_pose_pictures,
+};
+use eigenskin_report::picture::View;
+
+/// Components per joint that the table of methods goes up to, as in the EigenSkin paper.
+const MOST_COMPONENTS: usize = 5;
+
+/// How shapes are looked at.
+pub fn view(z_up: bool) -> View {
+    let (from_direction, up) =
+        if z_up { (Vec3::new(0.35, -1.0, 0.25), Vec3::Z) } else { (Vec3::new(0.35, 0.25, 1.0), Vec3::Y) };
+    View { from_direction, up, ..View::default() }
+}
+
+/// Baselines on the sets whose poses are known.
+pub fn methods(
+    training: Option<(&ExampleSet, &EigenSkinParams)>,
+    sets: &[&ExampleSet],
+) -> Result<Vec<MethodErrors>> {
+    let mut methods = skinning_baselines(sets);
+    if let Some((training, params)) = training {
+        methods.extend(learnt_baselines(training, params, MOST_COMPONENTS, sets)?);
+    }
+    Ok(methods)
+}
+
+/// The worst poses of a set.
+pub fn worst(
+    model: &Arc<Model>,
+    set: &MeasuredSet,
+    evaluation: &Evaluation,
+    count: usize,
+    view: View,
+    unit: &LengthUnit,
+) -> Result<Vec<PictureRow>> {
+    let Some(truth) = set.truth else { return Ok(Vec::new()) };
+    Ok(worst_pose_pictures(model, truth, evaluation, &set.name, count, view, unit)?)
+}
+
+/// The components of the strongest joint.
+pub fn components(fit: &EigenSkinFit, view: View, unit: &LengthUnit) -> Result<Option<PictureRow>> {
+    Ok(eigendisplacement_pictures(&fit.model, &fit.joints, view, unit)?)
+}
+
+/// What was written, for the report.
+pub fn written(path: &Path, report: &ModelWriteReport) -> WrittenFile {
+    WrittenFile {
+        name: file_name(path),
+        targets: report.targets,
+        bytes: report.bytes,
+        warnings: report.warnings.clone(),
+    }
+}
+
+/// The name of a file without its folder.
+pub fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// Writes the page.
+pub fn write(path: &Path, report: &Report) -> Result<()> {
+    eigenskin_io::atomic::write_file(path, html(report).as_bytes())
+        .with_context(|| format!("{} could not be written", path.display()))
+}

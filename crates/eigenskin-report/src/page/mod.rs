@@ -1,0 +1,126 @@
+//! The report: one HTML page with everything in it, for any browser, paper and phone.
+//!
+//! The same input gives the same bytes. Errors on training and on held-out poses stand in columns
+//! of their own.
+
+mod chart;
+mod figures;
+mod pictures;
+mod sections;
+mod summary;
+mod tables;
+
+use eigenskin::baselines::MethodErrors;
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::EigenSkinFit;
+use eigenskin::metrics::Evaluation;
+use eigenskin::model::Model;
+use maud::{DOCTYPE, PreEscaped, html};
+
+pub use figures::{LengthUnit, bytes, counted, figure};
+pub use pictures::{PicturePanel, PictureRow, eigendisplacement_pictures, worst_pose_pictures};
+
+const STYLE: &str = include_str!("style.css");
+
+/// What a report tells. Only `model` and `sets` must be there.
+#[derive(Debug, Clone)]
+pub struct Report<'a> {
+    /// heading of the page
+    pub title: String,
+    /// where the data come from, a sentence each
+    pub notes: Vec<String>,
+    /// in which lengths are shown
+    pub unit: LengthUnit,
+    /// the model
+    pub model: &'a Model,
+    /// how it was learnt; `None` for a model from a file
+    pub fit: Option<&'a EigenSkinFit>,
+    /// what it was measured on
+    pub sets: Vec<MeasuredSet<'a>>,
+    /// other methods; their `on` follows the order of `sets`, which may be longer
+    pub methods: Vec<MethodErrors>,
+    /// what was written
+    pub written: Option<WrittenFile>,
+    /// shapes to look at
+    pub pictures: Vec<PictureRow>,
+}
+
+/// Poses that the model was measured on.
+#[derive(Debug, Clone)]
+pub struct MeasuredSet<'a> {
+    /// such as "held out, one joint"
+    pub name: String,
+    /// whether the model has seen them
+    pub kind: SetKind,
+    /// ends the sentence "the model leaves 6 % of plain skinning's error …"; may be empty
+    pub when: String,
+    /// the figures
+    pub evaluation: &'a Evaluation,
+    /// the poses, for the chart of what joints do
+    pub truth: Option<&'a ExampleSet>,
+}
+
+/// Whether a model has seen poses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetKind {
+    /// learnt from them
+    Training,
+    /// never seen
+    HeldOut,
+    /// each one left out in turn, then compared
+    LeftOut,
+    /// nobody said
+    Given,
+}
+
+/// The file that a fit wrote.
+#[derive(Debug, Clone)]
+pub struct WrittenFile {
+    /// its name
+    pub name: String,
+    /// morph targets
+    pub targets: usize,
+    /// its size
+    pub bytes: usize,
+    /// what engines will not do
+    pub warnings: Vec<String>,
+}
+
+/// The page.
+pub fn html(report: &Report) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "eigenskin " (env!("CARGO_PKG_VERSION")) };
+                title { (report.title) " – eigenskin report" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to the figures" }
+                header.page {
+                    p.brand { "eigenskin report" }
+                    h1 { (report.title) }
+                    (summary::lead(report))
+                    (summary::tiles(report))
+                }
+                main id="main" {
+                    (sections::pictures(report))
+                    (tables::methods(report))
+                    (sections::pose_errors(report))
+                    (tables::normals(report))
+                    (sections::singular_values(report))
+                    (sections::coverage(report))
+                    (sections::details(report))
+                }
+                footer {
+                    p { "Written by eigenskin " (env!("CARGO_PKG_VERSION")) ". This page needs no network." }
+                }
+            }
+        }
+    };
+    page.into_string()
+}

@@ -1,0 +1,95 @@
+//! The first screen: a sentence that everybody understands, and the key figures.
+
+use maud::{Markup, html};
+
+use super::figures::{bytes, counted, percent};
+use super::{MeasuredSet, Report, SetKind};
+
+/// The sentence, and where the data come from.
+pub(super) fn lead(report: &Report) -> Markup {
+    html! {
+        p.lead { (sentence(report)) }
+        @for note in &report.notes {
+            p.note { (note) }
+        }
+    }
+}
+
+/// What the model achieves, in words.
+fn sentence(report: &Report) -> String {
+    let of = |kind: SetKind| report.sets.iter().filter(move |set| set.kind == kind);
+    let mut sentences = Vec::new();
+    let held_out: Vec<&MeasuredSet> = of(SetKind::HeldOut).collect();
+    if let Some(part) = leaves(&held_out) {
+        sentences.push(format!("On poses it has not seen, {part}."));
+    }
+    let left_out: Vec<&MeasuredSet> = of(SetKind::LeftOut).collect();
+    if let Some(part) = leaves(&left_out) {
+        sentences.push(format!("With every example left out in turn and then compared, {part}."));
+    }
+    for set in of(SetKind::Given) {
+        let poses = counted(set.evaluation.poses, "pose", "poses");
+        sentences.extend(leaves(&[set]).map(|part| format!("On the {poses} of {}, {part}.", set.name)));
+    }
+    for set in of(SetKind::Training) {
+        let poses = counted(set.evaluation.poses, "pose", "poses");
+        sentences.extend(leaves(&[set]).map(|part| format!("On the {poses} it was taught, {part}.")));
+    }
+    sentences.join(" ")
+}
+
+/// "the model leaves 6 % of plain skinning's error when one joint moves and 29 % when …"
+fn leaves(sets: &[&MeasuredSet]) -> Option<String> {
+    let mut parts = Vec::new();
+    for (index, set) in sets.iter().enumerate() {
+        let when = if set.when.is_empty() { String::new() } else { format!(" {}", set.when) };
+        parts.push(match set.evaluation.relative_error {
+            Some(error) if index == 0 => {
+                format!("the model leaves {} of plain skinning’s error{when}", percent(error))
+            }
+            Some(error) => format!("{}{when}", percent(error)),
+            None => format!("plain skinning is already exact{when}"),
+        });
+    }
+    match parts.split_last() {
+        None => None,
+        Some((only, [])) => Some(only.clone()),
+        Some((last, others)) => Some(format!("{} and {last}", others.join(", "))),
+    }
+}
+
+/// Key figures.
+pub(super) fn tiles(report: &Report) -> Markup {
+    html! {
+        dl.tiles {
+            @for set in &report.sets {
+                div.main[set.kind != SetKind::Training] {
+                    dt { "Error left: " (set.name) }
+                    dd {
+                        (set.evaluation.relative_error.map_or("exact".to_string(), percent))
+                        small {
+                            (report.unit.show(set.evaluation.skinning.rmse)) " → "
+                            (report.unit.show(set.evaluation.model.rmse)) " " (report.unit.name)
+                        }
+                    }
+                }
+            }
+            div {
+                dt { "Displacements at any vertex" }
+                dd {
+                    "≤ " (report.model.most_tuples_per_vertex())
+                    small { (counted(report.model.component_count(), "component", "components")) " in all" }
+                }
+            }
+            @if let Some(written) = &report.written {
+                div {
+                    dt { "File" }
+                    dd {
+                        (bytes(written.bytes))
+                        small { (counted(written.targets, "morph target", "morph targets")) }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The HTML report of a small bent bar: its numbers are the evaluation's, and it stands alone.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+use std::sync::Arc;
+
+use eigenskin::baselines::{learnt_baselines, skinning_baselines};
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::fit::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin::mesh::Mesh;
+use eigenskin::metrics::{Evaluation, evaluate_against};
+use eigenskin::pose::Pose;
+use eigenskin::rig::Rig;
+use eigenskin::skeleton::{Joint, Skeleton};
+use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_report::page::{
+    LengthUnit, MeasuredSet, Report, SetKind, WrittenFile, eigendisplacement_pictures, figure, html,
+    worst_pose_pictures,
+};
+use eigenskin_report::picture::View;
+
+const NASTY: &str = "<script>alert('x')</script> & \"co\"";
+
+/// A strip along x with a joint in its middle that has a nasty name.
+fn strip() -> Arc<Rig> {
+    let mut positions = Vec::new();
+    let mut weights = Vec::new();
+    for step in 0..11 {
+        let x = step as f32 / 5.0 - 1.0;
+        let far = (0.5 + 2.0 * x).clamp(0.0, 1.0);
+        for y in [-0.2, 0.2] {
+            positions.push(Vec3::new(x, y, 0.0));
+            weights
+                .push(vec![Influence { joint: 0, weight: 1.0 - far }, Influence { joint: 1, weight: far }]);
+        }
+    }
+    let triangles = (0..10).flat_map(|s| [[2 * s, 2 * s + 2, 2 * s + 1], [2 * s + 1, 2 * s + 2, 2 * s + 3]]);
+    let mesh = Mesh::new(positions, triangles.collect(), None).unwrap();
+    let joint = |name: &str, parent| Joint {
+        name: name.into(),
+        parent,
+        reference: None,
+        joint_from_rest: DAffine3::IDENTITY,
+    };
+    let skeleton = Skeleton::new(vec![joint("root", None), joint(NASTY, Some(0))]).unwrap();
+    let (weights, _) = SkinWeights::new(2, weights).unwrap();
+    Arc::new(Rig::new(mesh, skeleton, weights, vec![]).unwrap())
+}
+
+/// Shapes bent by some angles about z, with a bulge that no skinning makes.
+fn bent(rig: &Arc<Rig>, angles: &[f64]) -> ExampleSet {
+    let examples = angles.iter().map(|&angle| {
+        let turn = DAffine3::from_quat(DQuat::from_rotation_z(angle));
+        let positions = rig.mesh().positions().iter().enumerate().map(|(vertex, rest)| {
+            let far =
+                rig.weights().of(vertex).iter().find(|i| i.joint == 1).map_or(0.0, |i| f64::from(i.weight));
+            let rest = rest.as_dvec3();
+            let moved = rest + DVec3::new(0.0, 0.0, 0.2 * angle.sin() * (-9.0 * rest.x * rest.x).exp());
+            ((1.0 - far) * moved + far * turn.transform_point3(moved)).as_vec3()
+        });
+        Example {
+            name: format!("{NASTY} {angle}"),
+            pose: Pose { world_from_joint: vec![DAffine3::IDENTITY, turn], controls: vec![] },
+            positions: positions.collect(),
+            normals: None,
+        }
+    });
+    ExampleSet::new(rig.clone(), examples.collect()).unwrap()
+}
+
+struct Data {
+    training: ExampleSet,
+    held_out: ExampleSet,
+    fit: EigenSkinFit,
+    on_training: Evaluation,
+    on_held_out: Evaluation,
+}
+
+impl Data {
+    fn new() -> Self {
+        let rig = strip();
+        let (training, held_out) = (bent(&rig, &[0.4, 0.8, 1.2]), bent(&rig, &[0.6, 1.0]));
+        let fit = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap();
+        let model = Arc::new(fit.model.clone());
+        let (on_training, on_held_out) =
+            (evaluate_against(&model, &training), evaluate_against(&model, &held_out));
+        Self { training, held_out, fit, on_training, on_held_out }
+    }
+
+    fn page(&self) -> String {
+        let unit = LengthUnit { name: "mm".into(), per_model_unit: 1000.0 };
+        let set = |name: &str, kind, evaluation, truth| MeasuredSet {
+            name: name.into(),
+            kind,
+            when: "when <b>it</b> moves".into(),
+            evaluation,
+            truth: Some(truth),
+        };
+        let model = Arc::new(self.fit.model.clone());
+        let sets = [&self.training, &self.held_out];
+        let mut methods = skinning_baselines(&sets);
+        methods.extend(learnt_baselines(&self.training, &EigenSkinParams::default(), 1, &sets).unwrap());
+        let view = View::default();
+        let mut pictures =
+            worst_pose_pictures(&model, &self.held_out, &self.on_held_out, NASTY, 1, view, &unit).unwrap();
+        pictures.extend(eigendisplacement_pictures(&model, &self.fit.joints, view, &unit).unwrap());
+        html(&Report {
+            title: NASTY.into(),
+            notes: vec![NASTY.into()],
+            unit,
+            model: &self.fit.model,
+            fit: Some(&self.fit),
+            sets: vec![
+                set("training", SetKind::Training, &self.on_training, &self.training),
+                set("held out", SetKind::HeldOut, &self.on_held_out, &self.held_out),
+            ],
+            methods,
+            written: Some(WrittenFile {
+                name: NASTY.into(),
+                targets: 3,
+                bytes: 123_456,
+                warnings: vec![NASTY.into()],
+            }),
+            pictures,
+        })
+    }
+}
+
+/// The cells of the first table row whose heading is `name`.
+fn cells(page: &str, name: &str) -> Vec<String> {
+    let row = page.split("<tr").find(|row| row.contains(&format!(">{name}</th>"))).unwrap();
+    let cells = row.split("<td").skip(1);
+    cells.map(|cell| cell.split_once('>').unwrap().1.split('<').next().unwrap().to_string()).collect()
+}
+
+#[test]
+fn numbers_are_those_of_the_evaluation() {
+    let data = Data::new();
+    let page = data.page();
+    let close = |cell: &str, value: f64| {
+        let shown: f64 = cell.parse().unwrap();
+        assert!((shown - value).abs() <= 0.006 * value.abs(), "{shown} is shown for {value}");
+    };
+    let ours = cells(&page, "this model");
+    let linear = cells(&page, "linear blend skinning");
+    for (column, evaluation) in [(0, &data.on_training), (2, &data.on_held_out)] {
+        close(&ours[column], 1000.0 * evaluation.model.rmse);
+        close(&linear[column], 1000.0 * evaluation.skinning.rmse);
+        assert_eq!(ours[column + 1], format!("{:.3}", evaluation.relative_error.unwrap()));
+        assert_eq!(linear[column + 1], "1.000");
+    }
+    assert_eq!(ours[4], data.fit.model.component_count().to_string());
+    assert_eq!(ours[5], data.fit.model.most_tuples_per_vertex().to_string());
+    let angles = data.on_held_out.normal_angles;
+    let shown = &page[page.find("id=\"normals\"").unwrap()..];
+    assert_eq!(
+        cells(shown, "held out"),
+        [
+            angles.skinning_mean,
+            angles.model_mean,
+            angles.skinning_mean_inverse_transpose,
+            angles.model_mean_inverse_transpose
+        ]
+        .map(|angle| format!("{angle:.2}°"))
+    );
+    for pose in &data.on_held_out.per_pose {
+        assert!(page.contains(&format!("<td>{}</td>", figure(1000.0 * pose.model_max))));
+    }
+    // The sentence speaks of the poses that were not seen first.
+    let unseen = data.on_held_out.relative_error.unwrap();
+    let lead = page.split_once("class=\"lead\">").unwrap().1;
+    assert!(lead.starts_with("On poses it has not seen, the model leaves "), "{}", &lead[..80]);
+    let share: f64 = lead[43..].split(" %").next().unwrap().trim().parse().unwrap();
+    assert!((share / 100.0 - unseen).abs() < 0.06 * unseen, "{share} % for {unseen}");
+}
+
+/// Names from files are text, whatever is in them.
+#[test]
+fn text_is_escaped() {
+    let page = Data::new().page();
+    assert!(!page.contains("<script") && !page.contains("<b>it"));
+    assert!(page.contains("&lt;script&gt;") && page.contains("&lt;b&gt;it"));
+    // Every attribute is closed: a quote from a name would leave an odd tag behind.
+    let mut rest = page.as_str();
+    while let Some(start) = rest.find('<') {
+        let end = start + rest[start..].find('>').unwrap();
+        let tag = &rest[start..end];
+        assert!(tag.matches('"').count().is_multiple_of(2), "{tag}");
+        rest = &rest[end..];
+    }
+}
+
+/// Nothing is fetched, nothing depends on the run, everything can be found by a screen reader.
+#[test]
+fn page_stands_alone() {
+    let data = Data::new();
+    let page = data.page();
+    assert_eq!(page, data.page());
+    for foreign in ["http://", "https://", "@import", "url(", "<link", "src=\"/", "href=\"/"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    assert!(page.starts_with("<!DOCTYPE html><html lang=\"en\">"));
+    assert_eq!(page.matches("<h1").count(), 1);
+    assert_eq!(page.matches("<img").count(), page.matches(" alt=\"").count());
+    assert!(!page.contains("alt=\"\""));
+    assert_eq!(
+        page.matches("<svg").count(),
+        page.matches("role=\"img\"").count() + page.matches("aria-hidden").count()
+    );
+    let headers = page.matches("<th").count() - page.matches("<thead").count();
+    assert_eq!(headers, page.matches(" scope=\"").count(), "a table header without scope");
+    assert!(page.contains("prefers-color-scheme: dark") && page.contains("@media print"));
+    // Headings never skip a level.
+    let mut level = 0;
+    for part in page.split("<h").skip(1) {
+        let Some(found) = part.chars().next().and_then(|c| c.to_digit(10)) else { continue };
+        assert!(found <= level + 1, "h{found} after h{level}");
+        level = found;
+    }
+}
