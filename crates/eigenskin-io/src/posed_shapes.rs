@@ -3,7 +3,6 @@
 //! Frames are written as they come, so that a long clip needs no more memory than a short one.
 //! Vertices stand in the model's order, seams split as in the GLB.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,8 @@ use eigenskin::glam::Vec3;
 
 use crate::atomic::{self, FileInProgress};
 use crate::error::WriteError;
+use crate::vertex_cache::obj::obj_text;
+use crate::vertex_cache::pc2;
 
 /// A folder of files `frame-0001.obj`, `frame-0002.obj` ….
 #[derive(Debug)]
@@ -18,35 +19,22 @@ pub struct ObjFrames {
     folder: PathBuf,
     digits: usize,
     written: usize,
-    faces: String,
-    text: String,
+    triangles: Vec<[u32; 3]>,
 }
 
 impl ObjFrames {
     /// Begins `frames` files in `folder`, which is made when it is missing.
     pub fn new(folder: &Path, triangles: &[[u32; 3]], frames: usize) -> Result<Self, WriteError> {
         std::fs::create_dir_all(folder).map_err(|error| WriteError::Io { path: folder.into(), error })?;
-        let mut faces = String::new();
-        for [a, b, c] in triangles {
-            let (a, b, c) = (u64::from(*a) + 1, u64::from(*b) + 1, u64::from(*c) + 1);
-            let _ = writeln!(faces, "f {a}//{a} {b}//{b} {c}//{c}");
-        }
         let digits = frames.to_string().len().max(4);
-        Ok(Self { folder: folder.into(), digits, written: 0, faces, text: String::new() })
+        Ok(Self { folder: folder.into(), digits, written: 0, triangles: triangles.to_vec() })
     }
 
     /// Writes the next frame; `positions` and `normals` are `vertex`. Numbers read back exactly.
     pub fn push(&mut self, positions: &[Vec3], normals: &[Vec3]) -> Result<(), WriteError> {
-        self.text.clear();
-        for p in positions {
-            let _ = writeln!(self.text, "v {} {} {}", p.x, p.y, p.z);
-        }
-        for n in normals {
-            let _ = writeln!(self.text, "vn {} {} {}", n.x, n.y, n.z);
-        }
-        self.text.push_str(&self.faces);
+        let text = obj_text(positions, normals, &self.triangles);
         let path = self.path_of(self.written + 1);
-        atomic::write_file(&path, self.text.as_bytes()).map_err(|error| WriteError::Io { path, error })?;
+        atomic::write_file(&path, text.as_bytes()).map_err(|error| WriteError::Io { path, error })?;
         self.written += 1;
         Ok(())
     }
@@ -77,12 +65,7 @@ impl Pc2Writer {
         let count = |what: &'static str, found: usize| {
             i32::try_from(found).map_err(|_| WriteError::TooMany { what, found, limit: i32::MAX as usize })
         };
-        let mut header = b"POINTCACHE2\0".to_vec();
-        header.extend(1i32.to_le_bytes());
-        header.extend(count("points", points)?.to_le_bytes());
-        header.extend(0f32.to_le_bytes());
-        header.extend(1f32.to_le_bytes());
-        header.extend(count("frames", frames)?.to_le_bytes());
+        let header = pc2::header(count("points", points)?, count("frames", frames)?, 0.0, 1.0);
         let begin = || -> std::io::Result<_> {
             let mut file = std::io::BufWriter::new(FileInProgress::new(path)?);
             file.write_all(&header)?;

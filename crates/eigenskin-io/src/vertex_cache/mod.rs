@@ -11,8 +11,8 @@ mod mdd;
 mod natural_order;
 mod neighbourhood;
 mod npy;
-mod obj;
-mod pc2;
+pub(crate) mod obj;
+pub(crate) mod pc2;
 mod touching;
 
 use std::path::{Path, PathBuf};

@@ -62,7 +62,7 @@ pub fn write_obj(
 
 /// The text of an OBJ file: positions and normals (`vertex`; normals may be empty) and triangles.
 /// Numbers are the shortest that read back as the same.
-fn obj_text(positions: &[Vec3], normals: &[Vec3], triangles: &[[u32; 3]]) -> String {
+pub(crate) fn obj_text(positions: &[Vec3], normals: &[Vec3], triangles: &[[u32; 3]]) -> String {
     let mut text = String::with_capacity(40 * (positions.len() + normals.len() + triangles.len()));
     // Writing to a string cannot fail.
     for p in positions {

@@ -31,12 +31,18 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
 /// apart.
 pub fn write_pc2(path: &Path, frames: &[Vec<Vec3>], start: f32, rate: f32) -> Result<(), CacheError> {
     let (frame_count, vertices) = counts(path, frames)?;
+    let mut bytes = header(vertices, frame_count, start, rate);
+    bytes.extend(frames.iter().flatten().flat_map(Vec3::to_array).flat_map(f32::to_le_bytes));
+    save(path, &bytes)
+}
+
+/// What stands before the frames.
+pub(crate) fn header(vertices: i32, frames: i32, start: f32, rate: f32) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     bytes.extend(1i32.to_le_bytes());
     bytes.extend(vertices.to_le_bytes());
     bytes.extend(start.to_le_bytes());
     bytes.extend(rate.to_le_bytes());
-    bytes.extend(frame_count.to_le_bytes());
-    bytes.extend(frames.iter().flatten().flat_map(Vec3::to_array).flat_map(f32::to_le_bytes));
-    save(path, &bytes)
+    bytes.extend(frames.to_le_bytes());
+    bytes
 }
