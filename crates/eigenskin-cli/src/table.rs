@@ -1,11 +1,14 @@
 //! Aligned text tables.
 
-/// Lines of a table: the first column left-aligned, the others right-aligned, a rule below the head.
+/// Lines of a table: columns of numbers right-aligned, words left-aligned, a rule below the head.
 pub fn lines(head: &[&str], rows: &[Vec<String>]) -> Vec<String> {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());
         cells.chain([head[column].chars().count()]).max().unwrap_or(0)
     };
+    let is_number = |cell: &String| cell.starts_with(|c: char| c.is_ascii_digit() || c == '–');
+    let right: Vec<bool> =
+        (0..head.len()).map(|column| rows.iter().all(|row| is_number(&row[column]))).collect();
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let line = |cells: &mut dyn Iterator<Item = &str>| {
         let padded: Vec<String> = cells
@@ -13,7 +16,7 @@ pub fn lines(head: &[&str], rows: &[Vec<String>]) -> Vec<String> {
             .enumerate()
             .map(
                 |(column, (cell, &width))| {
-                    if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+                    if right[column] { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
                 },
             )
             .collect();

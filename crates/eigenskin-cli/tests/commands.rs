@@ -3,7 +3,7 @@
 
 mod support;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{bar_bundle, data, eigenskin, json_of};
 
 fn number(value: &Value, path: &str) -> f64 {
@@ -119,6 +119,9 @@ fn check_says_what_is_in_a_file() {
     assert_eq!(found["joints"][1]["reference"], found["joints"][0]["name"]);
     let remarks = found["remarks"].to_string();
     assert!(remarks.contains("metres large"), "{remarks}");
+    let limits = found["limits"].as_array().unwrap();
+    let bevy = limits.iter().find(|l| l["engine"] == "Bevy" && l["what"] == "influences per vertex").unwrap();
+    assert_eq!((&bevy["limit"], &bevy["found"], &bevy["fits"]), (&json!(4), &json!(2), &json!(true)));
 }
 
 #[test]

@@ -111,19 +111,21 @@ pub struct LimitWarning {
     pub found: usize,
 }
 
+impl Counts {
+    /// How many of something the file has.
+    pub fn of(&self, quantity: Quantity) -> usize {
+        match quantity {
+            Quantity::Targets => self.targets,
+            Quantity::Influences => self.influences,
+            Quantity::MorphedAttributes => self.morphed_attributes,
+        }
+    }
+}
+
 /// The limits that a file with these counts exceeds.
 pub fn check(counts: &Counts) -> Vec<LimitWarning> {
-    LIMITS
-        .iter()
-        .filter_map(|&limit| {
-            let found = match limit.quantity {
-                Quantity::Targets => counts.targets,
-                Quantity::Influences => counts.influences,
-                Quantity::MorphedAttributes => counts.morphed_attributes,
-            };
-            (found > limit.limit).then_some(LimitWarning { limit, found })
-        })
-        .collect()
+    let warnings = LIMITS.iter().map(|&limit| LimitWarning { limit, found: counts.of(limit.quantity) });
+    warnings.filter(|warning| warning.found > warning.limit.limit).collect()
 }
 
 impl fmt::Display for Quantity {

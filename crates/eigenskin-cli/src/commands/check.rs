@@ -6,11 +6,12 @@ use anyhow::Result;
 use eigenskin::examples::ExampleSet;
 use eigenskin::model::Model;
 use eigenskin::reference::guess_references;
+use eigenskin_io::limits::{Counts, LIMITS};
 use eigenskin_io::{FileKind, RigFile};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, figure};
-use crate::rigs;
+use crate::{rigs, table};
 
 /// Say what is in a file, what is wrong with it, and which engines will hit a limit
 #[derive(clap::Args)]
@@ -71,7 +72,8 @@ fn look(args: &Args) -> Result<Findings> {
     if let Some(set) = &examples {
         remarks.extend(same_pose_remarks(set));
     }
-    remarks.extend(eigenskin_io::limits::check(&file.counts).iter().map(ToString::to_string));
+    let exceeded = eigenskin_io::limits::check(&file.counts);
+    remarks.extend(exceeded.iter().filter(|warning| warning.limit.usual).map(ToString::to_string));
     Ok(Findings { file, examples, model, remarks })
 }
 
@@ -130,6 +132,25 @@ fn print(output: &Output, args: &Args, findings: &Findings) {
     for remark in &findings.remarks {
         output.item("note", remark);
     }
+    print_limits(output, &findings.file.counts);
+}
+
+/// What engines take, beside what the file has.
+fn print_limits(output: &Output, counts: &Counts) {
+    let rows: Vec<Vec<String>> = LIMITS
+        .iter()
+        .map(|limit| {
+            let found = counts.of(limit.quantity);
+            let verdict = if found <= limit.limit { "fits" } else { limit.beyond };
+            let words = [limit.engine.to_string(), limit.quantity.to_string()];
+            let numbers = [limit.limit.to_string(), found.to_string(), verdict.to_string()];
+            words.into_iter().chain(numbers).collect()
+        })
+        .collect();
+    output.line("");
+    for line in table::lines(&["engine", "what", "takes", "here", ""], &rows) {
+        output.line(line);
+    }
 }
 
 fn point(at: eigenskin::glam::DVec3) -> String {
@@ -166,6 +187,22 @@ fn findings_json(findings: &Findings) -> Value {
         "examples": examples.map(|set| set.examples().iter().map(|e| e.name.as_str()).collect::<Vec<_>>()),
         "components": findings.model.as_ref().map(Model::component_count),
         "largest_tuple_count": findings.model.as_ref().map(Model::most_tuples_per_vertex),
+        "limits": limits_json(&findings.file.counts),
         "remarks": findings.remarks,
     })
+}
+
+fn limits_json(counts: &Counts) -> Vec<Value> {
+    LIMITS
+        .iter()
+        .map(|limit| {
+            json!({
+                "engine": limit.engine,
+                "what": limit.quantity.to_string(),
+                "limit": limit.limit,
+                "found": counts.of(limit.quantity),
+                "fits": counts.of(limit.quantity) <= limit.limit,
+            })
+        })
+        .collect()
 }
