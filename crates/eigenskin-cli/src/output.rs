@@ -6,6 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde_json::Value;
 
+/// Numbers in lines for people look as they do in the report.
+pub use eigenskin_report::page::{bytes, counted, figure};
+
 /// Where a command's words go.
 pub struct Output {
     quiet: bool,
@@ -67,41 +70,4 @@ pub fn write_json(path: &Path, value: &Value) -> Result<()> {
 /// The whole chain of an error as one sentence.
 pub fn print_error(error: &anyhow::Error) {
     let _ = writeln!(std::io::stderr(), "error: {error:#}");
-}
-
-/// Bytes in a readable unit.
-pub fn bytes(count: usize) -> String {
-    match count {
-        0..10_000 => format!("{count} bytes"),
-        10_000..1_000_000 => format!("{:.0} kB", count as f64 / 1e3),
-        _ => format!("{:.1} MB", count as f64 / 1e6),
-    }
-}
-
-/// "1 pose", "3 poses".
-pub fn counted(count: usize, one: &str, many: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
-}
-
-/// Three digits that matter, whatever the unit is.
-pub fn figure(value: f64) -> String {
-    if value == 0.0 {
-        return "0".to_string();
-    }
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    if value.abs() < 1e-6 { format!("{value:.2e}") } else { format!("{value:.digits$}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn figures_keep_three_digits() {
-        assert_eq!(figure(0.001_234_5), "0.00123");
-        assert_eq!(figure(12.345), "12.3");
-        assert_eq!(figure(1234.5), "1234");
-        assert_eq!(figure(0.0), "0");
-        assert_eq!(bytes(1_234_567), "1.2 MB");
-    }
 }

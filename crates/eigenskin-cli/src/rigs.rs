@@ -73,8 +73,7 @@ fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
     rig.with_references(&references).with_context(|| format!("{}", path.display()))
 }
 
-/// The examples of a file, for `rig`, with the reference joints of the set where the rig has none
-/// of its own.
+/// The examples of the file at `path`, for `rig`; an error names the file.
 pub fn examples_for(rig: &Arc<Rig>, set: ExampleSet, path: &Path) -> Result<ExampleSet> {
     set.for_rig(rig).with_context(|| format!("{}", path.display()))
 }

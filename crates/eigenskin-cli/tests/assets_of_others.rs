@@ -71,7 +71,9 @@ fn sample_characters_go_all_the_way() {
         let (examples, model, baked) = (path("examples.glb"), path("model.glb"), path("baked.glb"));
         json_of(&["fit", rig_path, "--examples", &examples, "-o", &model]);
         let figures = json_of(&["evaluate", &model, "--truth", &examples]);
-        assert!(figures["relative_error"].as_f64().unwrap() < 1.0, "{name}: {}", figures["relative_error"]);
+        // The examples themselves, hit but for what lies outside the joints' regions.
+        let left = figures["relative_error"].as_f64().unwrap();
+        assert!(left < 0.1, "{name}: {left}");
         let shapes = path("shapes");
         json_of(&["bake", &model, "--clip", clip, "--rate", "10", "-o", &baked, "--obj", &shapes]);
         assert!(std::fs::read_dir(&shapes).unwrap().count() >= 5, "{name}");

@@ -88,9 +88,6 @@ pub const LIMITS: [EngineLimit; 8] = [
     },
 ];
 
-/// Unreal ignores morph weights beyond this; ours stay within [0, 1].
-pub const UNREAL_LARGEST_WEIGHT: f32 = 5.0;
-
 /// What a file has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
