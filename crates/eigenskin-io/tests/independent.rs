@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use common::viewer::Viewer;
 use common::{furthest, largest_angle};
+use eigenskin::articulation::NamedPose;
+use eigenskin::characters::arm;
 use eigenskin::characters::truth::true_shape;
-use eigenskin::characters::{NamedPose, arm};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};

@@ -2,7 +2,7 @@
 //! on top of ordinary skinning.
 //!
 //! Modules stand in data-flow order:
-//! [`mesh`], [`skeleton`], [`pose`], [`weights`], [`rig`] → [`skinning`] → [`examples`] →
+//! [`mesh`], [`skeleton`], [`pose`], [`weights`], [`rig`], [`articulation`] → [`skinning`] → [`examples`] →
 //! [`displacements`] → [`supports`] → [`basis`] → [`driver`] → [`fit`] → [`model`] →
 //! [`evaluate`] → [`metrics`]; [`characters`] are built in.
 
@@ -13,6 +13,7 @@ pub mod skeleton;
 pub mod vertex_groups;
 pub mod weights;
 
+pub mod articulation;
 pub mod bone_distance;
 pub mod reference;
 pub mod rig;
@@ -42,5 +43,6 @@ pub mod baselines;
 pub mod characters;
 
 mod numeric;
+mod random;
 
 pub use glam;

@@ -26,12 +26,42 @@ pub struct JointMotion {
 impl JointMotion {
     /// No motion.
     pub const REST: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
+
+    /// A share of the way from rest, along the shortest turn.
+    #[must_use]
+    pub fn share(&self, share: f64) -> Self {
+        Self {
+            rotation: DQuat::from_scaled_axis(self.rotation.to_scaled_axis() * share),
+            translation: self.translation * share,
+        }
+    }
 }
 
 impl Pose {
     /// All joints at rest.
     pub fn rest(skeleton: &Skeleton, controls: Vec<f64>) -> Self {
         Self { world_from_joint: skeleton.rest_from_joint().to_vec(), controls }
+    }
+
+    /// The pose in which every joint has moved like this against its reference joint (`joint`); the
+    /// first root stays at rest. The inverse of [`Self::motion_of`].
+    pub fn of_motions(skeleton: &Skeleton, motions: &[JointMotion], controls: Vec<f64>) -> Self {
+        let rest = skeleton.rest_from_joint();
+        let mut world_from_joint = rest.to_vec();
+        for &joint in skeleton.references_first() {
+            let Some(reference) = skeleton.joints()[joint].reference else { continue };
+            // What nothing has moved stays at rest to the bit.
+            if motions[joint] == JointMotion::REST && world_from_joint[reference] == rest[reference] {
+                continue;
+            }
+            let mut reference_from_joint = skeleton.joints()[reference].joint_from_rest
+                * rest[joint]
+                * DAffine3::from_quat(motions[joint].rotation);
+            reference_from_joint.translation +=
+                rest[reference].matrix3.inverse() * motions[joint].translation;
+            world_from_joint[joint] = world_from_joint[reference] * reference_from_joint;
+        }
+        Self { world_from_joint, controls }
     }
 
     /// The papers' T_b: where each joint carries the rest shape, `joint`.
@@ -142,6 +172,28 @@ mod tests {
             prop_assert!(moved.rotation.dot(motion.rotation).abs() > 1.0 - 1e-12);
             prop_assert!((moved.translation - motion.translation).length() < 1e-9);
             prop_assert_eq!(pose.motion_of(&skeleton, 0), JointMotion::REST);
+        }
+
+        #[test]
+        fn motions_give_back_the_pose(turns in proptest::collection::vec([-1f64..1.0, -1f64..1.0, -1f64..1.0], 3), shifts in proptest::collection::vec([-1f64..1.0, -1f64..1.0, -1f64..1.0], 3)) {
+            // A flat rig whose third joint turns against the second, with a scaled bind.
+            let at = |name: &str, reference, rest: DAffine3| Joint { name: name.into(), parent: None, reference, joint_from_rest: rest.inverse() };
+            let skeleton = Skeleton::new(vec![
+                at("tip", Some(1), DAffine3::from_scale_rotation_translation(DVec3::splat(2.0), DQuat::from_rotation_y(0.4), DVec3::X)),
+                at("finger", Some(2), DAffine3::from_rotation_translation(DQuat::from_rotation_x(1.1), DVec3::Y)),
+                at("wrist", None, DAffine3::from_scale_rotation_translation(DVec3::splat(0.5), DQuat::from_rotation_z(2.0), DVec3::Z)),
+            ]).unwrap();
+            let motions: Vec<JointMotion> = turns.iter().zip(&shifts).enumerate().map(|(joint, (turn, shift))| if joint == 2 { JointMotion::REST } else {
+                JointMotion { rotation: DQuat::from_scaled_axis(DVec3::from_array(*turn)), translation: DVec3::from_array(*shift) }
+            }).collect();
+            let pose = Pose::of_motions(&skeleton, &motions, vec![]);
+            for (joint, motion) in motions.iter().enumerate() {
+                let found = pose.motion_of(&skeleton, joint);
+                prop_assert!(found.rotation.dot(motion.rotation).abs() > 1.0 - 1e-10, "{joint}");
+                prop_assert!((found.translation - motion.translation).length() < 1e-6, "{joint}");
+                let halves = motion.share(0.5).rotation * motion.share(0.5).rotation;
+                prop_assert!(halves.dot(motion.rotation).abs() > 1.0 - 1e-10);
+            }
         }
 
         #[test]

@@ -26,6 +26,8 @@ pub struct Skeleton {
     rest_from_joint: Vec<DAffine3>,
     /// all joints, parents before children
     parents_first: Vec<usize>,
+    /// all joints, reference joints before those measured against them
+    references_first: Vec<usize>,
 }
 
 /// What can be wrong with a skeleton.
@@ -98,7 +100,7 @@ impl Skeleton {
             };
         }
         let references: Vec<Option<usize>> = joints.iter().map(|j| j.reference).collect();
-        order_by_links(&joints, &references, "reference joint")?;
+        let references_first = order_by_links(&joints, &references, "reference joint")?;
 
         let mut rest_from_joint = Vec::with_capacity(joints.len());
         for joint in &mut joints {
@@ -110,12 +112,17 @@ impl Skeleton {
             }
             rest_from_joint.push(inverse);
         }
-        Ok(Self { joints, rest_from_joint, parents_first })
+        Ok(Self { joints, rest_from_joint, parents_first, references_first })
     }
 
     /// No joints: identity skinning.
     pub fn empty() -> Self {
-        Self { joints: Vec::new(), rest_from_joint: Vec::new(), parents_first: Vec::new() }
+        Self {
+            joints: Vec::new(),
+            rest_from_joint: Vec::new(),
+            parents_first: Vec::new(),
+            references_first: Vec::new(),
+        }
     }
 
     /// Number of joints.
@@ -151,6 +158,11 @@ impl Skeleton {
     /// Direct children of a joint.
     pub fn children(&self, joint: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.joints.len()).filter(move |&child| self.joints[child].parent == Some(joint))
+    }
+
+    /// All joints, each after its reference joint.
+    pub fn references_first(&self) -> &[usize] {
+        &self.references_first
     }
 
     /// World transforms from transforms relative to the parent (both `joint`).

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use eigenskin::articulation::NamedPose;
 use eigenskin::characters::truth::SweptSkin;
-use eigenskin::characters::{Character, NamedPose, hand};
+use eigenskin::characters::{Character, hand};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinFit, EigenSkinParams};

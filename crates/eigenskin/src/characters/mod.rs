@@ -10,7 +10,6 @@ mod edge_collapse;
 mod hand;
 mod implicit;
 mod meshing;
-mod random;
 mod relaxation;
 #[cfg(test)]
 mod test_support;
@@ -22,8 +21,9 @@ mod truth_tests;
 
 use std::sync::Arc;
 
-use glam::{DAffine3, DMat3, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 
+use crate::articulation::{Articulation, DegreeOfFreedom, NamedAngles, NamedPose};
 use crate::bone_distance::BoneDistanceError;
 use crate::mesh::MeshError;
 use crate::pose::Pose;
@@ -35,7 +35,6 @@ pub use arm::arm;
 pub use bar::{cylinder, square_bar};
 pub use hand::hand;
 
-use random::SplitMix64;
 use truth::Flesh;
 
 /// A rig with the ranges of its joints.
@@ -50,28 +49,6 @@ pub struct Character {
     named_angles: Vec<(&'static str, Vec<f64>)>,
     /// key poses of the demo motion: seconds, and angles per `degree of freedom`
     motion_keys: Vec<(f64, Vec<f64>)>,
-}
-
-/// One axis that one joint turns about.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DegreeOfFreedom {
-    /// index of the joint
-    pub joint: usize,
-    /// unit length, in the joint's own rest axes
-    pub axis: DVec3,
-    /// smallest angle in radians, not above zero
-    pub lowest: f64,
-    /// largest angle in radians, not below zero
-    pub highest: f64,
-}
-
-/// A pose and what to call it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NamedPose {
-    /// such as "fist" or "index-finger-phalanx-proximal:x-45" (degrees)
-    pub name: String,
-    /// where the joints are
-    pub pose: Pose,
 }
 
 /// Why a character cannot be built.
@@ -112,47 +89,48 @@ pub enum CharacterError {
 const MOTION_RATE: f64 = 30.0;
 
 impl Character {
-    /// The pose with these angles in radians, one per degree of freedom; missing ones are zero,
-    /// further ones are ignored. A joint with several turns by their product in the listed order.
+    /// What its joints can do.
+    pub fn articulation(&self) -> Articulation<'_> {
+        Articulation { rig: &self.rig, degrees: &self.degrees_of_freedom }
+    }
+
+    /// The pose with these angles in radians, one per degree of freedom; missing ones are zero.
     pub fn pose(&self, angles: &[f64]) -> Pose {
-        let skeleton = self.rig.skeleton();
-        let mut parent_from_joint = skeleton.parent_from_joint(skeleton.rest_from_joint());
-        for (degree, &angle) in self.degrees_of_freedom.iter().zip(angles) {
-            let turn = DQuat::from_axis_angle(degree.axis, angle);
-            parent_from_joint[degree.joint] *= DAffine3::from_quat(turn);
-        }
-        Pose {
-            world_from_joint: skeleton.forward_kinematics(&parent_from_joint),
-            controls: self.rig.rest_pose().controls,
-        }
+        self.articulation().pose(angles)
     }
 
     /// Each degree of freedom alone, in `per_degree` equal steps from rest to the ends of its range
     /// (both ends share the steps when rest lies between them). Rest itself is not among them.
     pub fn single_joint_poses(&self, per_degree: usize) -> Vec<NamedPose> {
-        self.poses_of_one_degree(per_degree, 0.0)
+        let articulation = self.articulation();
+        articulation.poses(&articulation.sweeps(per_degree, 0.0))
     }
 
     /// The angles half-way between those of [`Self::single_joint_poses`] and their neighbours
     /// towards rest: poses to validate with.
     pub fn single_joint_poses_between(&self, per_degree: usize) -> Vec<NamedPose> {
-        self.poses_of_one_degree(per_degree, 0.5)
+        let articulation = self.articulation();
+        articulation.poses(&articulation.sweeps(per_degree, 0.5))
     }
 
     /// The character's own named poses (the hand's fist, point, pinch…), then `count` random ones
     /// that turn all joints within their ranges.
     pub fn multi_joint_poses(&self, count: usize, seed: u64) -> Vec<NamedPose> {
-        let named = self
-            .named_angles
-            .iter()
-            .map(|(name, angles)| NamedPose { name: (*name).to_string(), pose: self.pose(angles) });
-        let mut random = SplitMix64(seed);
-        let turned = (0..count).map(|index| {
-            let angles: Vec<f64> =
-                self.degrees_of_freedom.iter().map(|d| random.between(d.lowest, d.highest)).collect();
-            NamedPose { name: format!("random-{index}"), pose: self.pose(&angles) }
-        });
-        named.chain(turned).collect()
+        let articulation = self.articulation();
+        articulation
+            .poses(&self.named_angles())
+            .into_iter()
+            .chain(articulation.poses(&articulation.random(count, 1.0, seed)))
+            .collect()
+    }
+
+    /// Poses that have a name of their own (the hand's fist, point, pinch…).
+    pub fn named_angles(&self) -> Vec<NamedAngles> {
+        let named = |(name, angles): &(&str, Vec<f64>)| NamedAngles {
+            name: (*name).to_string(),
+            angles: angles.clone(),
+        };
+        self.named_angles.iter().map(named).collect()
     }
 
     /// A short motion that shows what the character can do: times in seconds, 30 a second, and the
@@ -176,49 +154,6 @@ impl Character {
         let share = smoothstep((time - from.0) / (to.0 - from.0).max(1e-9));
         from.1.iter().zip(&to.1).map(|(a, b)| a + share * (b - a)).collect()
     }
-
-    /// Each sweep moved `back` steps towards rest.
-    fn poses_of_one_degree(&self, per_degree: usize, back: f64) -> Vec<NamedPose> {
-        let mut poses = Vec::new();
-        for (index, degree) in self.degrees_of_freedom.iter().enumerate() {
-            for angle in sweep(degree, per_degree, back) {
-                let mut angles = vec![0.0; index + 1];
-                angles[index] = angle;
-                poses.push(NamedPose { name: self.name_of(degree, angle), pose: self.pose(&angles) });
-            }
-        }
-        poses
-    }
-
-    fn name_of(&self, degree: &DegreeOfFreedom, angle: f64) -> String {
-        let axis = [("x", DVec3::X), ("y", DVec3::Y), ("z", DVec3::Z)]
-            .into_iter()
-            .find(|(_, axis)| axis.distance(degree.axis) < 1e-9)
-            .map_or_else(
-                || format!("{:.2},{:.2},{:.2}:", degree.axis.x, degree.axis.y, degree.axis.z),
-                |(name, _)| name.to_string(),
-            );
-        let degrees = format!("{:+.3}", angle.to_degrees());
-        let degrees = degrees.trim_end_matches('0').trim_end_matches('.');
-        format!("{}:{axis}{degrees}", self.rig.skeleton().joints()[degree.joint].name)
-    }
-}
-
-/// Angles from the lowest to the highest, without zero.
-fn sweep(degree: &DegreeOfFreedom, steps: usize, back: f64) -> Vec<f64> {
-    let range = degree.highest - degree.lowest;
-    if steps == 0 || range <= 0.0 {
-        return Vec::new();
-    }
-    let share_below = -degree.lowest / range;
-    let mut below = (share_below * steps as f64).round() as usize;
-    if degree.lowest < 0.0 && degree.highest > 0.0 && steps > 1 {
-        below = below.clamp(1, steps - 1);
-    }
-    let above = steps - below;
-    let angle = |end: f64, step: usize, of: usize| end * (step as f64 - back) / of as f64;
-    let lower = (1..=below).rev().map(|step| angle(degree.lowest, step, below));
-    lower.chain((1..=above).map(|step| angle(degree.highest, step, above))).collect()
 }
 
 /// 3x² − 2x³ within [0, 1].

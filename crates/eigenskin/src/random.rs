@@ -1,11 +1,11 @@
 //! A small seeded generator: splitmix64 (Steele, Lea and Flood 2014).
 
 /// Uniform random numbers; equal seeds give equal sequences on every platform.
-pub(super) struct SplitMix64(pub u64);
+pub(crate) struct SplitMix64(pub u64);
 
 impl SplitMix64 {
     /// The next 64 random bits.
-    pub(super) fn next_bits(&mut self) -> u64 {
+    pub(crate) fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,7 +14,7 @@ impl SplitMix64 {
     }
 
     /// Uniform in [`lowest`, `highest`).
-    pub(super) fn between(&mut self, lowest: f64, highest: f64) -> f64 {
+    pub(crate) fn between(&mut self, lowest: f64, highest: f64) -> f64 {
         let unit = (self.next_bits() >> 11) as f64 / (1u64 << 53) as f64;
         lowest + (highest - lowest) * unit
     }
