@@ -2,7 +2,7 @@
 //! (EigenSkin §3, without its cluster).
 //!
 //! Modules stand in data-flow order:
-//! [`lattice`] (cubes that fill the skin) → [`bones`] (what moves it) → material and solver
+//! [`ranges`] (what the joints can do) → [`lattice`] (cubes that fill the skin) → [`bones`] (what moves it) → material and solver
 //! (where the rest comes to lie).
 //!
 //! **Lattice space.** All of it computes in units of the lattice: positions are counted in cube
@@ -11,5 +11,6 @@
 
 pub mod bones;
 pub mod lattice;
+pub mod ranges;
 
 pub use glam;
