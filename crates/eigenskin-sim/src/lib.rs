@@ -10,6 +10,7 @@
 //! micrometres and one of a hundred metres are the same problem.
 
 pub mod bones;
+pub mod jobs;
 pub mod lattice;
 pub mod ranges;
 

@@ -30,8 +30,10 @@ impl JointMotion {
     /// A share of the way from rest, along the shortest turn.
     #[must_use]
     pub fn share(&self, share: f64) -> Self {
+        // A rotation has two quaternions; the one with w ≥ 0 turns by at most half a turn.
+        let shortest = if self.rotation.w < 0.0 { -self.rotation } else { self.rotation };
         Self {
-            rotation: DQuat::from_scaled_axis(self.rotation.to_scaled_axis() * share),
+            rotation: DQuat::from_scaled_axis(shortest.to_scaled_axis() * share),
             translation: self.translation * share,
         }
     }
@@ -193,6 +195,9 @@ mod tests {
                 prop_assert!((found.translation - motion.translation).length() < 1e-6, "{joint}");
                 let halves = motion.share(0.5).rotation * motion.share(0.5).rotation;
                 prop_assert!(halves.dot(motion.rotation).abs() > 1.0 - 1e-10);
+                // The same rotation by its other quaternion: not the long way round.
+                let other = JointMotion { rotation: -motion.rotation, ..*motion };
+                prop_assert!(other.share(0.5).rotation.dot(motion.share(0.5).rotation).abs() > 1.0 - 1e-10);
             }
         }
 
