@@ -14,8 +14,8 @@ use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::weights::{Influence, SkinWeights};
 use eigenskin_report::page::{
-    LengthUnit, MeasuredSet, Report, SetKind, WrittenFile, eigendisplacement_pictures, figure, html,
-    worst_pose_pictures,
+    LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, WrittenFile, eigendisplacement_pictures, figure,
+    html, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
@@ -169,9 +169,45 @@ fn numbers_are_those_of_the_evaluation() {
     // The sentence speaks of the poses that were not seen first.
     let unseen = data.on_held_out.relative_error.unwrap();
     let lead = page.split_once("class=\"lead\">").unwrap().1;
-    assert!(lead.starts_with("On poses it has not seen, the model leaves "), "{}", &lead[..80]);
-    let share: f64 = lead[43..].split(" %").next().unwrap().trim().parse().unwrap();
+    let words = "In poses it has never seen, the model leaves ";
+    assert!(lead.starts_with(words), "{}", &lead[..80]);
+    let share: f64 = lead[words.len()..].split(" %").next().unwrap().trim().parse().unwrap();
     assert!((share / 100.0 - unseen).abs() < 0.06 * unseen, "{share} % for {unseen}");
+}
+
+/// Whole example targets stand in the table with their price, and hit what they store.
+#[test]
+fn raw_targets_have_a_row() {
+    let data = Data::new();
+    let page = data.page();
+    let vertices = data.training.rig().vertex_count();
+    for name in ["shape interpolation", "raw example targets"] {
+        let row = cells(&page, name);
+        assert_eq!((row[0].as_str(), row[1].as_str()), ("0", "0.000"), "{name}");
+        assert!(row[2].parse::<f64>().unwrap() > 0.0);
+        assert_eq!((row[4].as_str(), row[5].as_str()), ("3", "3"), "{name}: one field per example");
+        assert_eq!(row[6], format!("{} B", 3 * 12 * vertices));
+    }
+}
+
+/// The pictures of components look at the part of the skin that the joint moves.
+#[test]
+fn components_are_seen_from_near() {
+    let data = Data::new();
+    let unit = LengthUnit::of_the_model();
+    let pictures = eigendisplacement_pictures(&data.fit.model, &data.fit.joints, View::default(), &unit);
+    let row = pictures.unwrap().unwrap();
+    assert_eq!(row.legend, PictureLegend::Displacement);
+    let first = &row.panels[0];
+    assert!(first.caption.contains(NASTY) && first.caption.contains("component 1"), "{}", first.caption);
+    let value = figure(data.fit.joints[0].singular_values[0]);
+    assert_eq!(first.detail, format!("singular value {value} model units"));
+    let mut reader = png::Decoder::new(std::io::Cursor::new(&first.png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    // The whole strip would end at both sides of the picture; its bent middle goes beyond them.
+    let opaque = |x: usize| pixels[4 * (first.height / 2 * first.width + x) + 3] == 255;
+    assert!(opaque(0) && opaque(first.width - 1));
 }
 
 /// Names from files are text, whatever is in them.

@@ -5,12 +5,18 @@ mod support;
 
 use std::sync::Arc;
 
-use eigenskin::baselines::{LinearMap, Method, learnt_baselines, skinning_baselines};
+use eigenskin::baselines::{
+    ExampleTargets, LinearMap, Method, MethodErrors, PoseWeights, ShapeInterpolation, learnt_baselines,
+    skinning_baselines,
+};
+use eigenskin::driver::{RbfParams, Ridge, Width};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::EigenSkinParams;
 use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
+use eigenskin::pose::Pose;
+use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;
 use support::{pose, set_of, sweeps, tube};
 
@@ -72,7 +78,7 @@ fn one_example_is_projected_on() {
 
     let (elbow, wrist, heavy) = at(0.3, 0.35);
     let other = pose(&rig, elbow, wrist, heavy);
-    let features = |pose: &eigenskin::pose::Pose| -> Vec<f64> {
+    let features = |pose: &Pose| -> Vec<f64> {
         let mut all = Vec::new();
         for joint in [1, 2] {
             let moved = pose.world_from_joint[joint] * rig.skeleton().rest_from_joint()[joint].inverse();
@@ -94,6 +100,129 @@ fn one_example_is_projected_on() {
         .map(|(r, p)| r.lerp(*p, share as f32))
         .collect();
     assert!(farthest(&map.shape(&other), &by_hand) < 1e-5);
+}
+
+/// Σ w T of a vertex, from the joints' transforms.
+fn blended_matrix(rig: &Rig, pose: &Pose, vertex: usize) -> DAffine3 {
+    let mut sum = DAffine3 { matrix3: DMat3::ZERO, translation: DVec3::ZERO };
+    for influence in rig.weights().of(vertex) {
+        let joint = influence.joint as usize;
+        let moved = pose.world_from_joint[joint] * rig.skeleton().rest_from_joint()[joint].inverse();
+        sum.matrix3 += f64::from(influence.weight) * moved.matrix3;
+        sum.translation += f64::from(influence.weight) * moved.translation;
+    }
+    sum
+}
+
+/// Gaussian weights over one angle: rest at 0 and examples at `angles`; the weight of rest is left out.
+fn cardinal_weights(angles: &[f64], at: f64, width: f64) -> Vec<f64> {
+    let nodes: Vec<f64> = std::iter::once(0.0).chain(angles.iter().copied()).collect();
+    let kernel = |a: f64, b: f64| (-(a - b).powi(2) / (2.0 * width * width)).exp();
+    let count = nodes.len();
+    // Gauss elimination of [Φ | φ(at)]: Φ is symmetric and positive.
+    let mut rows: Vec<Vec<f64>> =
+        nodes.iter().map(|&a| nodes.iter().map(|&b| kernel(a, b)).chain([kernel(a, at)]).collect()).collect();
+    for pivot in 0..count {
+        let line = rows[pivot].clone();
+        for (index, row) in rows.iter_mut().enumerate() {
+            let factor = row[pivot] / line[pivot];
+            if index != pivot {
+                row.iter_mut().zip(&line).for_each(|(value, l)| *value -= factor * l);
+            }
+        }
+    }
+    (1..count).map(|k| rows[k][count] / rows[k][k]).collect()
+}
+
+/// Whole examples, weighed and posed by hand: as corrections before skinning, and as shapes.
+#[test]
+fn whole_examples_blend_as_computed_by_hand() {
+    let rig = tube();
+    let motion = |k: f64| {
+        let turn = DQuat::from_scaled_axis(DVec3::new(0.4 * k, -1.1, 0.3));
+        DAffine3::from_rotation_translation(turn, DVec3::new(k, 2.0, -3.0))
+    };
+    let settings = [(0.5, 0.0), (1.0, 0.0), (0.0, 0.8)];
+    let named =
+        settings.map(|(elbow, wrist)| (format!("{elbow} {wrist}"), DVec3::Y * elbow, DVec3::Z * wrist, 0.25));
+    // The whole character stands elsewhere in every example.
+    let examples: Vec<Example> = set_of(&rig, named.to_vec())
+        .examples()
+        .iter()
+        .enumerate()
+        .map(|(index, example)| {
+            let motion = motion(index as f64);
+            let moved = example.positions.iter().map(|p| motion.transform_point3(p.as_dvec3()).as_vec3());
+            Example { pose: example.pose.moved_by(motion), positions: moved.collect(), ..example.clone() }
+        })
+        .collect();
+    let set = ExampleSet::new(rig.clone(), examples).unwrap();
+    let width = 0.7;
+    let interpolation =
+        RbfParams { width: Width::Fixed(width), ridge: Ridge::Fixed(0.0), ..RbfParams::default() };
+    let params = EigenSkinParams { interpolation, ..EigenSkinParams::default() };
+    let pose_weights = PoseWeights::fit(&set, &params).unwrap();
+    let targets = ExampleTargets::new(&set, BaseSkinning::LinearBlend, pose_weights.clone());
+    let shapes = ShapeInterpolation::new(&set, pose_weights.clone());
+
+    let here = pose(&rig, DVec3::Y * 0.7, DVec3::Z * 0.35, 0.25).moved_by(motion(5.0));
+    // Elbow and wrist never move together in the examples: each has its own weights.
+    let mut weights = cardinal_weights(&[0.5, 1.0], 0.7, width);
+    weights.extend(cardinal_weights(&[0.8], 0.35, width));
+    assert!(weights.iter().all(|w| *w > 0.2 && *w < 0.9), "weights that say nothing: {weights:?}");
+    for (found, expected) in pose_weights.at(&here).iter().zip(&weights) {
+        assert!((found - expected).abs() < 1e-6, "{found} for {expected}");
+    }
+
+    let root = |pose: &Pose| pose.world_from_joint[0] * rig.skeleton().rest_from_joint()[0].inverse();
+    let by_hand = |shape_of: &dyn Fn(&Pose, usize) -> DAffine3| -> Vec<Vec3> {
+        (0..rig.vertex_count())
+            .map(|vertex| {
+                let rest = rig.mesh().positions()[vertex].as_dvec3();
+                let moved = set.examples().iter().zip(&weights).map(|(example, &weight)| {
+                    let seen = example.positions[vertex].as_dvec3();
+                    weight * (shape_of(&example.pose, vertex).inverse().transform_point3(seen) - rest)
+                });
+                shape_of(&here, vertex).transform_point3(rest + moved.sum::<DVec3>()).as_vec3()
+            })
+            .collect()
+    };
+    let before_skinning = by_hand(&|pose, vertex| blended_matrix(&rig, pose, vertex));
+    let as_they_stand = by_hand(&|pose, _| root(pose));
+    assert!(farthest(&targets.shape(&here), &before_skinning) < 1e-5);
+    assert!(farthest(&shapes.shape(&here), &as_they_stand) < 1e-5);
+    assert!(farthest(&before_skinning, &as_they_stand) > 0.1, "the two methods must differ");
+    for example in set.examples() {
+        assert!(farthest(&targets.shape(&example.pose), &example.positions) < 1e-5, "{}", example.name);
+        assert!(farthest(&shapes.shape(&example.pose), &example.positions) < 1e-5, "{}", example.name);
+    }
+}
+
+/// Examples that move joints together share one pose space, so all of them are met.
+#[test]
+fn examples_of_many_joints_are_met() {
+    let rig = tube();
+    let at = |elbow: f64, wrist: f64, heavy: f64| {
+        (format!("{elbow} {wrist} {heavy}"), DVec3::Y * elbow, DVec3::Z * wrist, heavy)
+    };
+    let set = set_of(
+        &rig,
+        vec![
+            at(0.6, 0.0, 0.25),
+            at(0.6, 0.7, 0.25),
+            at(0.0, 0.7, 0.25),
+            at(0.0, 0.0, 0.9),
+            at(1.1, 0.2, 0.25),
+        ],
+    );
+    let weights = PoseWeights::fit(&set, &EigenSkinParams::default()).unwrap();
+    for (index, example) in set.examples().iter().enumerate() {
+        for (other, weight) in weights.at(&example.pose).into_iter().enumerate() {
+            let expected = if other == index { 1.0 } else { 0.0 };
+            assert!((weight - expected).abs() < 1e-5, "example {index}: weight {weight} of {other}");
+        }
+    }
+    assert!(weights.at(&rig.rest_pose()).iter().all(|weight| weight.abs() < 1e-6), "rest moves");
 }
 
 /// The rows of a table: what each method stores, and errors that agree with the evaluation.
@@ -127,19 +256,30 @@ fn rows_agree_with_the_evaluation() {
         methods,
         [
             Method::LinearMap,
+            Method::ShapeInterpolation,
             Method::Components(0),
             Method::Components(1),
             Method::Components(2),
-            Method::AllComponents
+            Method::AllComponents,
+            Method::ExampleTargets
         ]
     );
-    assert_eq!(learnt[1].on, linear.on, "no components are plain skinning");
-    let on_training: Vec<f64> = learnt[1..].iter().map(|row| row.on[0].relative_error.unwrap()).collect();
+    let [map, shapes, none, one, two, .., targets] = &learnt[..] else { panic!("too few rows") };
+    assert_eq!(none.on, linear.on, "no components are plain skinning");
+    let on_training: Vec<f64> = learnt[2..].iter().map(|row| row.on[0].relative_error.unwrap()).collect();
     assert!(on_training.windows(2).all(|pair| pair[1] < pair[0]), "{on_training:?}");
-    assert_eq!(learnt[0].fields, 25);
-    assert_eq!(learnt[0].bytes, 25 * 12 * rig.vertex_count());
+    assert_eq!(map.fields, 25);
+    assert_eq!(map.bytes, 25 * 12 * rig.vertex_count());
     // Elbow, wrist and the control; what some of them do has only one direction.
-    assert_eq!(learnt[2].fields, 3);
-    assert!(learnt[3].fields > 3 && learnt[3].fields <= 6);
-    assert!(learnt[3].bytes <= 6 * 12 * rig.vertex_count());
+    assert_eq!(one.fields, 3);
+    assert!(two.fields > 3 && two.fields <= 6);
+    assert!(two.bytes <= 6 * 12 * rig.vertex_count());
+    // One whole field per example, at every vertex, hits the examples.
+    for row in [shapes, targets] {
+        assert_eq!((row.fields, row.most_tuples), (16, 16));
+        assert_eq!(row.bytes, 16 * 12 * rig.vertex_count());
+        assert!(row.on[0].relative_error.unwrap() < 1e-4, "{:?}", row.on[0]);
+    }
+    let unseen = |row: &MethodErrors| row.on[1].relative_error.unwrap();
+    assert!(unseen(targets) < 1.0 && unseen(shapes) > 1.0, "{} {}", unseen(targets), unseen(shapes));
 }

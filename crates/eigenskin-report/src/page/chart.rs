@@ -1,5 +1,7 @@
 //! Charts of named rows with dots along one axis, as SVG.
 
+use std::collections::BTreeSet;
+
 use maud::{Markup, html};
 
 use super::figures::figure;
@@ -14,6 +16,8 @@ pub(super) struct DotChart {
     pub axis: String,
     /// whether equal steps are equal factors
     pub logarithmic: bool,
+    /// what a row without dots says
+    pub without_dots: &'static str,
     /// from the top
     pub rows: Vec<DotRow>,
 }
@@ -37,20 +41,21 @@ pub(super) struct Dot {
 
 // All in units of the drawing, which is as wide as a phone's screen has points.
 const WIDTH: f64 = 420.0;
-const LEFT: f64 = 148.0;
+const LEFT: f64 = 172.0;
 const RIGHT: f64 = WIDTH - 14.0;
 const ROW: f64 = 19.0;
 const TOP: f64 = 8.0;
 /// axis numbers and axis label
 const BOTTOM: f64 = 42.0;
 /// letters that a label has room for
-const LABEL_LETTERS: usize = 21;
+const LABEL_LETTERS: usize = 22;
 
 /// The chart. Rows without dots keep their label.
 pub(super) fn svg(chart: &DotChart) -> Markup {
     let axis = Axis::new(chart);
     let floor = TOP + ROW * chart.rows.len() as f64;
     let height = floor + BOTTOM;
+    let labels = short_labels(&chart.rows);
     html! {
         figure.chart {
             figcaption { (chart.title) }
@@ -65,21 +70,25 @@ pub(super) fn svg(chart: &DotChart) -> Markup {
                 text.axis-label x=(number(0.5 * (LEFT + RIGHT))) y=(number(floor + 34.0)) text-anchor="middle" {
                     (chart.axis)
                 }
-                @for (index, row) in chart.rows.iter().enumerate() {
-                    (row_svg(row, TOP + ROW * (index as f64 + 0.5), &axis))
+                @for (index, (row, label)) in chart.rows.iter().zip(&labels).enumerate() {
+                    @let y = TOP + ROW * (index as f64 + 0.5);
+                    (row_svg(row, label, y, &axis))
+                    @if row.dots.is_empty() {
+                        text.tick x=(LEFT + 8.0) y=(number(y + 4.0)) { (chart.without_dots) }
+                    }
                 }
             }
         }
     }
 }
 
-fn row_svg(row: &DotRow, y: f64, axis: &Axis) -> Markup {
+fn row_svg(row: &DotRow, label: &str, y: f64, axis: &Axis) -> Markup {
     let places: Vec<f64> = row.dots.iter().map(|dot| axis.x(dot.value)).collect();
     let ends = (row.joined && places.len() > 1)
         .then(|| (places.iter().copied().fold(WIDTH, f64::min), places.iter().copied().fold(0.0, f64::max)));
     html! {
         text.label x=(LEFT - 8.0) y=(number(y + 4.0)) text-anchor="end" {
-            (shortened(&row.label))
+            (label)
             title { (row.label) }
         }
         @if let Some((first, last)) = ends {
@@ -133,10 +142,10 @@ impl Axis {
     }
 }
 
-/// The next of 1, 2, 5, 10 … that is not smaller.
+/// The next of 1, 2, 2.5, 5, 10 … that is not smaller.
 fn round_step(step: f64) -> f64 {
     let decade = 10f64.powf(step.log10().floor());
-    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * decade);
+    let steps = [1.0, 2.0, 2.5, 5.0, 10.0].map(|factor| factor * decade);
     steps.into_iter().find(|round| *round >= step * (1.0 - 1e-9)).unwrap_or(10.0 * decade)
 }
 
@@ -146,6 +155,67 @@ pub(super) fn tick_label(value: f64) -> String {
     }
     let text = figure(value);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
+}
+
+/// Labels that fit. Where names are too long, the words in their middle that most of them have in
+/// common ("finger", "phalanx") become an ellipsis, as long as all labels still differ.
+fn short_labels(rows: &[DotRow]) -> Vec<String> {
+    let names: Vec<&str> = rows.iter().map(|row| row.label.as_str()).collect();
+    let distinct = |labels: &[String]| labels.iter().collect::<BTreeSet<_>>().len();
+    let too_long = |labels: &[String]| labels.iter().any(|label| label.chars().count() > LABEL_LETTERS);
+    let mut labels: Vec<String> = names.iter().map(|name| (*name).to_string()).collect();
+    let expected = distinct(&labels);
+    let mut left_out: Vec<&str> = Vec::new();
+    for word in common_words(&names) {
+        if !too_long(&labels) {
+            break;
+        }
+        left_out.push(word);
+        let shorter: Vec<String> = names.iter().map(|name| without_words(name, &left_out)).collect();
+        if distinct(&shorter) == expected {
+            labels = shorter;
+        } else {
+            left_out.pop();
+        }
+    }
+    labels.iter().map(|label| shortened(label)).collect()
+}
+
+const BETWEEN_WORDS: [char; 6] = ['-', '_', ' ', '.', ':', '|'];
+
+/// Words that stand in the middle of at least two names, the most common first.
+fn common_words<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for name in names {
+        let words: Vec<&str> = name.split(BETWEEN_WORDS).collect();
+        for &word in words.iter().take(words.len() - 1).skip(1).filter(|word| !word.is_empty()) {
+            match counts.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, count)) => *count += 1,
+                None => counts.push((word, 1)),
+            }
+        }
+    }
+    counts.retain(|&(_, count)| count > 1);
+    counts.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    counts.into_iter().map(|(word, _)| word).collect()
+}
+
+/// The name with some words of its middle, and what stands around them, as an ellipsis.
+fn without_words(name: &str, left_out: &[&str]) -> String {
+    let parts: Vec<&str> = name.split_inclusive(BETWEEN_WORDS).collect();
+    let mut label = String::new();
+    for (place, part) in parts.iter().enumerate() {
+        let word = part.trim_end_matches(BETWEEN_WORDS);
+        if place > 0 && place + 1 < parts.len() && left_out.contains(&word) {
+            label.truncate(label.trim_end_matches(BETWEEN_WORDS).len());
+            if !label.ends_with('…') {
+                label.push('…');
+            }
+        } else {
+            label.push_str(part);
+        }
+    }
+    label
 }
 
 fn shortened(label: &str) -> String {
@@ -178,6 +248,7 @@ mod tests {
             description: "b".into(),
             axis: "c".into(),
             logarithmic,
+            without_dots: "",
             rows: vec![DotRow { label: "d".into(), joined: true, dots }],
         }
     }
@@ -200,8 +271,31 @@ mod tests {
                 assert!(text.contains("</svg>") && !text.contains("inf"), "{values:?}: {text}");
             }
         }
-        assert_eq!(shortened("a name that is far too long"), "a name t…far too long");
+        assert_eq!(shortened("a name that is far too long"), "a name th…far too long");
         assert_eq!(tick_label(2000.0), "2000");
         assert_eq!(tick_label(0.5), "0.5");
+    }
+
+    #[test]
+    fn labels_leave_out_what_names_share() {
+        let labels = |names: &[&str]| {
+            let row = |name: &&str| DotRow { label: (*name).to_string(), joined: false, dots: vec![] };
+            short_labels(&names.iter().map(row).collect::<Vec<_>>())
+        };
+        let fingers = [
+            "thumb-metacarpal",
+            "middle-finger-phalanx-proximal",
+            "middle-finger-phalanx-intermediate",
+            "index-finger-phalanx-intermediate",
+        ];
+        assert_eq!(
+            labels(&fingers),
+            ["thumb-metacarpal", "middle…proximal", "middle…intermediate", "index…intermediate"]
+        );
+        assert_eq!(labels(&["a-b-c", "a-d-c"]), ["a-b-c", "a-d-c"], "short ones stay");
+        // Left and right would become one.
+        let sides = labels(&["shoulder-left-with-armour", "shoulder-right-with-armour", "x-left-y"]);
+        assert_eq!(sides.iter().collect::<BTreeSet<_>>().len(), 3, "{sides:?}");
+        assert!(sides.iter().all(|label| label.chars().count() <= LABEL_LETTERS), "{sides:?}");
     }
 }

@@ -18,7 +18,9 @@ use eigenskin::model::Model;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use figures::{LengthUnit, bytes, counted, figure};
-pub use pictures::{PicturePanel, PictureRow, eigendisplacement_pictures, worst_pose_pictures};
+pub use pictures::{
+    PictureLegend, PicturePanel, PictureRow, eigendisplacement_pictures, worst_pose_pictures,
+};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -6,11 +6,12 @@ use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::JointReport;
 use eigenskin::glam::Vec3;
+use eigenskin::mesh::Mesh;
 use eigenskin::metrics::{Evaluation, vertex_errors};
-use eigenskin::model::Model;
+use eigenskin::model::{Layer, Model};
 use eigenskin::skinning::BaseSkinning;
 
-use super::figures::LengthUnit;
+use super::figures::{LengthUnit, counted};
 use crate::picture::{Panel, PictureError, PictureParams, Surface, View, draw_cutouts};
 
 /// Pictures side by side under one heading.
@@ -22,8 +23,24 @@ pub struct PictureRow {
     pub note: String,
     /// from the left
     pub panels: Vec<PicturePanel>,
-    /// top of the heat scale, and what it measures
-    pub heat: Option<(f32, String)>,
+    /// what the colours mean
+    pub legend: PictureLegend,
+}
+
+/// What the colours of a row mean.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PictureLegend {
+    /// nothing
+    None,
+    /// how far vertices are off
+    Heat {
+        /// error of the last colour
+        maximum: f32,
+        /// in which it is measured
+        unit: String,
+    },
+    /// where vertices go: x, y and z as red, green and blue around grey
+    Displacement,
 }
 
 /// One picture.
@@ -128,7 +145,9 @@ fn pose_row(
             format!("heat map of the model’s error, {}", rmse(errors.model_rmse)),
         ),
     ];
-    let heat = cutouts.heat_maximum.map(|maximum| (maximum, unit.name.clone()));
+    let legend = cutouts
+        .heat_maximum
+        .map_or(PictureLegend::None, |maximum| PictureLegend::Heat { maximum, unit: unit.name.clone() });
     let panels = words
         .into_iter()
         .zip(cutouts.files)
@@ -141,11 +160,11 @@ fn pose_row(
             height: HEIGHT,
         })
         .collect();
-    Ok(PictureRow { title, note: String::new(), panels, heat })
+    Ok(PictureRow { title, note: String::new(), panels, legend })
 }
 
-/// The first components of the joint with the largest singular value as colours on the rest shape
-/// (EigenSkin, Figure 5); `None` when nothing was learnt.
+/// The first components of the joint with the largest singular value as colours on the part of the
+/// rest shape that the joint acts on (EigenSkin, Figure 5); `None` when nothing was learnt.
 pub fn eigendisplacement_pictures(
     model: &Model,
     joints: &[JointReport],
@@ -160,59 +179,80 @@ pub fn eigendisplacement_pictures(
     let Some((joint, layer)) = strongest else { return Ok(None) };
 
     let mesh = model.rig().mesh();
-    let count = layer.component_count().min(COMPONENTS);
-    let fields: Vec<Vec<Vec3>> = (0..count)
-        .map(|component| {
-            let mut field = vec![Vec3::ZERO; mesh.vertex_count()];
-            let values = layer.basis.component_positions(component, layer.support.len());
-            for (&vertex, &value) in layer.support.iter().zip(values) {
-                field[vertex as usize] = value;
-            }
-            field
-        })
-        .collect();
+    let fields = component_fields(layer, mesh.vertex_count());
     let panels: Vec<Panel> = fields
         .iter()
         .map(|field| Panel {
             caption: String::new(),
             positions: mesh.positions(),
             normals: mesh.normals(),
-            surface: Surface::Displacement {
-                vectors: field,
-                scale: field.iter().map(|v| v.abs().max_element()).fold(0.0, f32::max),
-            },
+            surface: Surface::Displacement { vectors: field, scale: full_colour(field, &layer.support) },
         })
         .collect();
-    let params = PictureParams { panel_width: WIDTH, panel_height: HEIGHT, view, ..PictureParams::default() };
+    let params = PictureParams {
+        panel_width: WIDTH,
+        panel_height: WIDTH,
+        view: from_the_side_that_moves(view, mesh, &fields[0]),
+        focus: layer.support.clone(),
+        ..PictureParams::default()
+    };
     let cutouts = draw_cutouts(mesh, &panels, &params)?;
-    let panels = cutouts
-        .files
-        .into_iter()
-        .enumerate()
-        .map(|(component, png)| {
-            let value = joint.singular_values.get(component).copied().unwrap_or(0.0);
-            PicturePanel {
-                caption: format!("component {}", component + 1),
-                detail: format!("singular value {} {}", unit.show(value), unit.name),
-                alt: format!(
-                    "Component {} of {} on the rest shape, displacements as colours",
-                    component + 1,
-                    joint.name
-                ),
-                png,
-                width: WIDTH,
-                height: HEIGHT,
-            }
-        })
-        .collect();
+    let panel = |(component, png): (usize, Vec<u8>)| {
+        let value = joint.singular_values.get(component).copied().unwrap_or(0.0);
+        let name = format!("{}, component {}", joint.name, component + 1);
+        PicturePanel {
+            detail: format!("singular value {} {}", unit.show(value), unit.name),
+            alt: format!("{name}, on the part of the rest shape it moves: displacements as colours"),
+            caption: name,
+            png,
+            width: WIDTH,
+            height: WIDTH,
+        }
+    };
     Ok(Some(PictureRow {
         title: format!("What the strongest joint has learnt: {}", joint.name),
-        note:
-            "Each component is a displacement of the skin: x, y and z are red, green and blue around grey, \
-               which is no displacement. Every picture uses its colours fully; the singular value says how \
-               much the component matters."
-                .to_string(),
-        panels,
-        heat: None,
+        note: format!(
+            "The model corrects the skin around this joint with {}, added up in amounts that depend on how \
+             far the joint turns. The pictures are close-ups of the rest shape; a colour says which way the \
+             skin is pushed there, grey is not at all. Each picture uses its colours fully: how much a \
+             component matters is told by its singular value.",
+            counted(
+                layer.component_count(),
+                "displacement pattern (component)",
+                "displacement patterns (components)"
+            )
+        ),
+        panels: cutouts.files.into_iter().enumerate().map(panel).collect(),
+        legend: PictureLegend::Displacement,
     }))
+}
+
+/// The first components of a layer on the whole mesh, `component × vertex`.
+fn component_fields(layer: &Layer, vertex_count: usize) -> Vec<Vec<Vec3>> {
+    (0..layer.component_count().min(COMPONENTS))
+        .map(|component| {
+            let mut field = vec![Vec3::ZERO; vertex_count];
+            let values = layer.basis.component_positions(component, layer.support.len());
+            for (&vertex, &value) in layer.support.iter().zip(values) {
+                field[vertex as usize] = value;
+            }
+            field
+        })
+        .collect()
+}
+
+/// The length that gets full colour: a few vertices, often deep in a fold, may have more.
+fn full_colour(field: &[Vec3], support: &[u32]) -> f32 {
+    let mut lengths: Vec<f32> =
+        support.iter().map(|&vertex| field[vertex as usize].abs().max_element()).collect();
+    lengths.sort_by(f32::total_cmp);
+    lengths.get((lengths.len() * 97) / 100).copied().unwrap_or(0.0)
+}
+
+/// The view, from behind where most of what a field (`vertex`) moves would be out of sight.
+fn from_the_side_that_moves(view: View, mesh: &Mesh, field: &[Vec3]) -> View {
+    let outward: Vec3 =
+        field.iter().zip(mesh.normals()).map(|(moved, normal)| moved.length() * *normal).sum();
+    let behind = outward.dot(view.from_direction) < 0.0;
+    View { from_direction: if behind { -view.from_direction } else { view.from_direction }, ..view }
 }

@@ -3,14 +3,16 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use eigenskin::examples::ExampleSet;
+use eigenskin::glam::Vec3;
 use eigenskin::supports::Mover;
 use maud::{Markup, html};
 
 use super::chart::{Dot, DotChart, DotRow, svg, tick_label};
-use super::figures::{counted, figure};
-use super::pictures::PictureRow;
+use super::figures::{bytes, counted};
+use super::pictures::{PictureLegend, PictureRow};
+use super::tables::short;
 use super::{MeasuredSet, Report, SetKind, tables};
-use crate::picture::heat_colours;
+use crate::picture::{direction_colour, heat_colours};
 
 /// Poses in a chart.
 const CHART_POSES: usize = 12;
@@ -21,6 +23,11 @@ pub(super) fn pictures(report: &Report) -> Markup {
         @if !report.pictures.is_empty() {
             section aria-labelledby="pictures" {
                 h2 #pictures { "To look at" }
+                p {
+                    "The true shape, what plain skinning makes of the pose, and what the model makes of it; "
+                    "then how far both are off, as colours. “rmse” (root mean square error) is the typical "
+                    "distance of a vertex from its true place."
+                }
                 @for row in &report.pictures {
                     (picture_row(row))
                 }
@@ -31,21 +38,25 @@ pub(super) fn pictures(report: &Report) -> Markup {
 
 fn picture_row(row: &PictureRow) -> Markup {
     html! {
-        h3 { (row.title) }
-        @if !row.note.is_empty() {
-            p { (row.note) }
-        }
-        div.pictures {
-            @for panel in &row.panels {
-                figure {
-                    img src={ "data:image/png;base64," (STANDARD.encode(&panel.png)) } alt=(panel.alt)
-                        width=(panel.width) height=(panel.height);
-                    figcaption { (panel.caption) @if !panel.detail.is_empty() { small { (panel.detail) } } }
+        div.row {
+            h3 { (row.title) }
+            @if !row.note.is_empty() {
+                p { (row.note) }
+            }
+            div.pictures.closeups[row.legend == PictureLegend::Displacement] {
+                @for panel in &row.panels {
+                    figure {
+                        img src={ "data:image/png;base64," (STANDARD.encode(&panel.png)) } alt=(panel.alt)
+                            width=(panel.width) height=(panel.height);
+                        figcaption { (panel.caption) @if !panel.detail.is_empty() { small { (panel.detail) } } }
+                    }
                 }
             }
-        }
-        @if let Some((maximum, label)) = &row.heat {
-            (heat_legend(*maximum, label))
+            @match &row.legend {
+                PictureLegend::None => {}
+                PictureLegend::Heat { maximum, unit } => (heat_legend(*maximum, unit)),
+                PictureLegend::Displacement => (displacement_legend()),
+            }
         }
     }
 }
@@ -69,13 +80,42 @@ fn heat_legend(maximum: f32, label: &str) -> Markup {
     }
 }
 
+/// What the colours of displacements mean.
+fn displacement_legend() -> Markup {
+    let ways = [
+        ("not moved", Vec3::ZERO),
+        ("+x", Vec3::X),
+        ("−x", Vec3::NEG_X),
+        ("+y", Vec3::Y),
+        ("−y", Vec3::NEG_Y),
+        ("+z", Vec3::Z),
+        ("−z", Vec3::NEG_Z),
+    ];
+    html! {
+        p.keys {
+            "Pushed along: "
+            @for (name, way) in ways {
+                @let [r, g, b] = direction_colour(way);
+                span.key {
+                    svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" {
+                        rect.swatch x="1" y="1" width="12" height="12" fill=(format!("#{r:02x}{g:02x}{b:02x}")) {}
+                    }
+                    " " (name)
+                }
+                " "
+            }
+        }
+    }
+}
+
 /// Errors per pose, worst first.
 pub(super) fn pose_errors(report: &Report) -> Markup {
     html! {
         section aria-labelledby="poses" {
             h2 #poses { "Pose by pose" }
             p {
-                "The poses that the model gets worst, each with the error of plain skinning and of the model."
+                "The poses that the model gets worst, each with the error of plain skinning and of the model: "
+                "the longer the line between them, the more the model helps."
             }
             (key(&[("skinning", true, "plain skinning"), ("model", false, "model")]))
             div.charts {
@@ -110,6 +150,7 @@ fn pose_chart(report: &Report, set: &MeasuredSet) -> DotChart {
         description: worst,
         axis: format!("rmse in {}", report.unit.name),
         logarithmic: false,
+        without_dots: "",
         rows: poses[..shown]
             .iter()
             .map(|pose| DotRow {
@@ -158,16 +199,18 @@ pub(super) fn singular_values(report: &Report) -> Markup {
             fit.model.component_count(),
             fit.joints.iter().map(|joint| joint.singular_values.len()).sum::<usize>()
         ),
-        axis: format!("singular value in {}, each line a factor of ten", report.unit.name),
+        axis: format!("singular value in {} (logarithmic)", report.unit.name),
         logarithmic: true,
+        without_dots: "nothing to learn",
         rows: rows.collect(),
     };
     html! {
         section aria-labelledby="components" {
             h2 #components { "What was learnt" }
             p {
-                "Every joint’s corrections are made of a few principal components. A singular value says how "
-                "much of the example shapes a component explains; where they fall fast, few are enough."
+                "Every joint’s corrections are mixed from a few displacement patterns, its principal components. "
+                "A singular value says how much of the example shapes a component explains; where they fall "
+                "fast, few are enough."
             }
             (key(&[("model", false, "kept"), ("skinning", true, "left out")]))
             div.charts { (svg(&chart)) (joint_table(report)) }
@@ -177,16 +220,19 @@ pub(super) fn singular_values(report: &Report) -> Markup {
 
 fn joint_table(report: &Report) -> Markup {
     html! {
-        div.scroll role="region" aria-label="Joints" tabindex="0" {
-            table {
-                caption { "Joints" }
+        div.scroll role="region" aria-label="What each joint has learnt" tabindex="0" {
+            table.names {
+                caption {
+                    "What each joint has learnt"
+                    small { "components kept of those found; largest singular value" }
+                }
                 thead {
                     tr {
                         th scope="col" { "joint" }
-                        th scope="col" { "examples" }
+                        th scope="col" { "poses" }
                         th scope="col" { "vertices" }
                         th scope="col" { "kept" }
-                        th scope="col" { "largest value" }
+                        th scope="col" { "largest, " (short(&report.unit.name)) }
                     }
                 }
                 tbody {
@@ -215,7 +261,8 @@ pub(super) fn coverage(report: &Report) -> Markup {
                 h2 #coverage { "Which poses were seen" }
                 p {
                     "How far each joint turns away from rest in the poses of each set (the angle of the "
-                    "rotation, whatever its axis). Where the training poses leave gaps, the model guesses."
+                    "rotation, whatever its axis); a dot is a pose. Where the training poses leave gaps, the "
+                    "model guesses."
                 }
                 div.charts {
                     @for (set, truth) in sets {
@@ -252,7 +299,7 @@ fn coverage_chart(set: &MeasuredSet, truth: &ExampleSet) -> DotChart {
     let still: Vec<&str> =
         rows.iter().filter(|row| row.dots.is_empty()).map(|row| row.label.as_str()).collect();
     DotChart {
-        title: capitalised(&set.name),
+        title: format!("{}: joint angles", capitalised(&set.name)),
         description: if still.is_empty() {
             "Every joint moves.".to_string()
         } else {
@@ -260,6 +307,7 @@ fn coverage_chart(set: &MeasuredSet, truth: &ExampleSet) -> DotChart {
         },
         axis: "angle from rest in degrees".to_string(),
         logarithmic: false,
+        without_dots: "never moves",
         rows,
     }
 }
@@ -295,22 +343,16 @@ pub(super) fn details(report: &Report) -> Markup {
                     } }
                 }
                 @if let Some(written) = &report.written {
-                    div { dt { "File" } dd { (written.name) ", " (written.bytes) " bytes" } }
+                    div { dt { "File" } dd {
+                        (written.name) ", " (bytes(written.bytes)) ", "
+                        (counted(written.targets, "morph target", "morph targets"))
+                    } }
                     @for warning in &written.warnings {
                         div { dt { "Note" } dd { (warning) } }
                     }
                 }
-                @for set in &report.sets {
-                    div { dt { (capitalised(&set.name)) } dd {
-                        "model: 95 % of vertices within " (report.unit.show(set.evaluation.model.p95))
-                        ", largest " (report.unit.show(set.evaluation.model.max)) " " (report.unit.name)
-                        "; skinning: " (report.unit.show(set.evaluation.skinning.p95)) " and "
-                        (report.unit.show(set.evaluation.skinning.max)) " " (report.unit.name)
-                        "; rmse of the model with the size set to 100: "
-                        (figure(set.evaluation.model.rmse_of_100))
-                    } }
-                }
             }
+            (tables::extremes(report))
         }
     }
 }
@@ -332,7 +374,7 @@ fn key(entries: &[(&str, bool, &str)]) -> Markup {
     }
 }
 
-fn capitalised(text: &str) -> String {
+pub(super) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

@@ -9,6 +9,13 @@ use super::{MeasuredSet, Report, SetKind};
 pub(super) fn lead(report: &Report) -> Markup {
     html! {
         p.lead { (sentence(report)) }
+        p {
+            "Plain skinning is how engines bend a character’s skin on their own. Its error is the distance "
+            "between the bent skin and the true shape: 0 % left would be a perfect match, 100 % no help at all."
+            @if report.sets.iter().any(|set| set.kind == SetKind::HeldOut) {
+                " “Held out” poses were kept aside and never shown to the model."
+            }
+        }
         @for note in &report.notes {
             p.note { (note) }
         }
@@ -21,7 +28,7 @@ fn sentence(report: &Report) -> String {
     let mut sentences = Vec::new();
     let held_out: Vec<&MeasuredSet> = of(SetKind::HeldOut).collect();
     if let Some(part) = leaves(&held_out) {
-        sentences.push(format!("On poses it has not seen, {part}."));
+        sentences.push(format!("In poses it has never seen, {part}."));
     }
     let left_out: Vec<&MeasuredSet> = of(SetKind::LeftOut).collect();
     if let Some(part) = leaves(&left_out) {
@@ -29,11 +36,11 @@ fn sentence(report: &Report) -> String {
     }
     for set in of(SetKind::Given) {
         let poses = counted(set.evaluation.poses, "pose", "poses");
-        sentences.extend(leaves(&[set]).map(|part| format!("On the {poses} of {}, {part}.", set.name)));
+        sentences.extend(leaves(&[set]).map(|part| format!("In the {poses} of {}, {part}.", set.name)));
     }
     for set in of(SetKind::Training) {
         let poses = counted(set.evaluation.poses, "pose", "poses");
-        sentences.extend(leaves(&[set]).map(|part| format!("On the {poses} it was taught, {part}.")));
+        sentences.extend(leaves(&[set]).map(|part| format!("In the {poses} it learnt from, {part}.")));
     }
     sentences.join(" ")
 }
@@ -62,7 +69,9 @@ fn leaves(sets: &[&MeasuredSet]) -> Option<String> {
 pub(super) fn tiles(report: &Report) -> Markup {
     html! {
         dl.tiles {
-            @for set in &report.sets {
+            @let (learnt_from, others): (Vec<&MeasuredSet>, Vec<&MeasuredSet>) =
+                report.sets.iter().partition(|set| set.kind == SetKind::Training);
+            @for set in others.into_iter().chain(learnt_from) {
                 div.main[set.kind != SetKind::Training] {
                     dt { "Error left: " (set.name) }
                     dd {
@@ -75,9 +84,9 @@ pub(super) fn tiles(report: &Report) -> Markup {
                 }
             }
             div {
-                dt { "Displacements at any vertex" }
+                dt { "Displacements that a vertex has at most" }
                 dd {
-                    "≤ " (report.model.most_tuples_per_vertex())
+                    (report.model.most_tuples_per_vertex())
                     small { (counted(report.model.component_count(), "component", "components")) " in all" }
                 }
             }

@@ -1,10 +1,11 @@
 //! Tables: methods side by side, and normals as two kinds of engine show them.
 
 use eigenskin::baselines::{Method, MethodErrors, displacement_bytes};
+use eigenskin::metrics::ErrorSummary;
 use eigenskin::skinning::BaseSkinning;
 use maud::{Markup, html};
 
-use super::figures::{bytes, counted, ratio};
+use super::figures::{bytes, counted, figure, ratio};
 use super::{Report, SetKind};
 
 /// One line of the table of methods.
@@ -18,7 +19,7 @@ struct Row {
     errors: Vec<Option<(String, String)>>,
 }
 
-/// Rigid, linear, dual quaternion, the linear map, EigenSkin with few and all components, ours.
+/// Rigid, linear, dual quaternion, the linear map, shapes, EigenSkin, raw targets, ours.
 pub(super) fn methods(report: &Report) -> Markup {
     let rows: Vec<Row> =
         report.methods.iter().map(|method| row_of(report, method)).chain([our_row(report)]).collect();
@@ -26,10 +27,11 @@ pub(super) fn methods(report: &Report) -> Markup {
         section aria-labelledby="methods" {
             h2 #methods { "Against other methods" }
             p {
-                "Root mean square distance from the true shape, per vertex, in " (report.unit.name)
-                "; “ratio” is that over the distance that linear blending leaves. Smaller is better. "
-                "Poses that were learnt from and poses that were not stand in columns of their own."
+                "What simpler methods make of the same poses. “rmse” is the typical distance from the true shape "
+                "in " (report.unit.name) ", “ratio” is that over the distance that linear blend skinning leaves: "
+                "1 is no better, 0 is perfect. What the methods store beyond the rig is the price."
             }
+            p.hint { "The table is wide: scroll it sideways." }
             div.scroll role="region" aria-labelledby="methods" tabindex="0" {
                 table.methods {
                     caption.hidden { "Errors of methods, and what they store" }
@@ -72,17 +74,53 @@ pub(super) fn methods(report: &Report) -> Markup {
                 }
             }
             p.note {
-                "Fields are displacement fields (for the linear map: matrix columns), “at a vertex” is the "
-                "largest number of them that any vertex carries, data are their positions as plain 32-bit "
-                "numbers. “Per joint” counts components. A field with coordinates of both signs needs two morph targets. All components "
-                "together span what the examples span as targets of their own."
+                "Fields are displacement fields (for the linear map: matrix columns); “at a vertex” is the "
+                "largest number of them that any vertex carries; data are their positions as plain 32-bit "
+                "numbers. A field whose amount takes both signs needs two morph targets."
+            }
+            @if report.methods.iter().any(|method| method.method == Method::LinearMap) {
+                (glossary())
+            }
+        }
+    }
+}
+
+/// What the methods are.
+fn glossary() -> Markup {
+    let entries = [
+        (
+            "rigid, linear blend, dual quaternion",
+            "every vertex follows its strongest joint, or a mixture of \
+            its joints’ matrices or dual quaternions; nothing is learnt",
+        ),
+        (
+            "linear map from joints",
+            "one large matrix from all joint transforms to all vertices, by least \
+            squares",
+        ),
+        ("shape interpolation", "the example shapes themselves are blended as they stand, without skinning"),
+        ("EigenSkin, k per joint", "skinning plus at most k components for every joint, no other limit"),
+        (
+            "raw example targets",
+            "skinning plus every example’s whole correction as a morph target of its own, \
+            in the amounts that shape interpolation uses",
+        ),
+        ("this model", "EigenSkin with the components that matter most under the limit per vertex"),
+    ];
+    html! {
+        details {
+            summary { "What these methods are" }
+            dl.facts {
+                @for (name, what) in entries {
+                    div { dt { (name) } dd { (what) } }
+                }
             }
         }
     }
 }
 
 /// "model units" is too long for a column.
-fn short(unit: &str) -> &str {
+pub(super) fn short(unit: &str) -> &str {
     if unit == "model units" { "units" } else { unit }
 }
 
@@ -98,10 +136,15 @@ fn row_of(report: &Report, method: &MethodErrors) -> Row {
         errors: (0..report.sets.len())
             .map(|set| {
                 let on = method.on.get(set)?;
-                Some((report.unit.show(on.errors.rmse), ratio(on.relative_error)))
+                Some((shown(report, &on.errors), ratio(on.relative_error)))
             })
             .collect(),
     }
+}
+
+/// A length; nothing where only the rounding of `f32` is left.
+fn shown(report: &Report, errors: &ErrorSummary) -> String {
+    if errors.rmse_of_100 < 1e-5 { "0".to_string() } else { report.unit.show(errors.rmse) }
 }
 
 fn our_row(report: &Report) -> Row {
@@ -117,7 +160,7 @@ fn our_row(report: &Report) -> Row {
             .iter()
             .map(|set| {
                 let evaluation = set.evaluation;
-                Some((report.unit.show(evaluation.model.rmse), ratio(evaluation.relative_error)))
+                Some((shown(report, &evaluation.model), ratio(evaluation.relative_error)))
             })
             .collect(),
     }
@@ -130,7 +173,9 @@ fn name_of(method: Method) -> String {
         Method::Skinning(BaseSkinning::DualQuaternion) => "dual quaternion skinning".to_string(),
         Method::LinearMap => "linear map from joints".to_string(),
         Method::Components(count) => format!("EigenSkin, {count} per joint"),
-        Method::AllComponents => "EigenSkin, all (raw targets)".to_string(),
+        Method::AllComponents => "EigenSkin, all components".to_string(),
+        Method::ShapeInterpolation => "shape interpolation".to_string(),
+        Method::ExampleTargets => "raw example targets".to_string(),
     }
 }
 
@@ -141,13 +186,13 @@ pub(super) fn normals(report: &Report) -> Markup {
         section aria-labelledby="normals" {
             h2 #normals { "Normals" }
             p {
-                "Mean angle between true and shown normals, which is what shading looks wrong by. Engines "
-                "turn normals in one of two ways: with the blended matrix (three.js) or with its inverse "
-                "transpose (Bevy)."
+                "Normals tell where the skin faces, so they decide its shading. This is the mean angle by which "
+                "they are off. Engines turn normals in one of two ways: with the blended matrix (three.js) or "
+                "with its inverse transpose (Bevy)."
             }
             div.scroll role="region" aria-labelledby="normals" tabindex="0" {
-                table {
-                    caption.hidden { "Normal errors" }
+                table.names {
+                    caption.hidden { "Mean angle between true and shown normals" }
                     thead {
                         tr {
                             th scope="col" rowspan="2" { "poses" }
@@ -186,7 +231,7 @@ pub(super) fn all_poses(report: &Report, set: usize) -> Markup {
         details {
             summary { "All " (set.evaluation.poses) " as a table" }
             div.scroll role="region" aria-label={ "Poses, " (set.name) } tabindex="0" {
-                table {
+                table.names {
                     caption.hidden {
                         "Errors per pose, " (set.name)
                         @if set.kind == SetKind::HeldOut { " (not seen)" }
@@ -194,9 +239,9 @@ pub(super) fn all_poses(report: &Report, set: usize) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "pose" }
-                            th scope="col" { "skinning rmse" }
-                            th scope="col" { "model rmse" }
-                            th scope="col" { "model largest" }
+                            th scope="col" { "skinning rmse, " (short(&report.unit.name)) }
+                            th scope="col" { "model rmse, " (short(&report.unit.name)) }
+                            th scope="col" { "model largest, " (short(&report.unit.name)) }
                         }
                     }
                     tbody {
@@ -207,6 +252,44 @@ pub(super) fn all_poses(report: &Report, set: usize) -> Markup {
                                 td { (report.unit.show(pose.model_rmse)) }
                                 td { (report.unit.show(pose.model_max)) }
                             }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Where nearly all vertices and where the worst are.
+pub(super) fn extremes(report: &Report) -> Markup {
+    let unit = &report.unit;
+    html! {
+        h3 #extremes { "Most and worst vertices" }
+        div.scroll role="region" aria-labelledby="extremes" tabindex="0" {
+            table.names {
+                caption.hidden { "Errors that most vertices stay below, and the largest, in " (unit.name) }
+                thead {
+                    tr {
+                        th scope="col" rowspan="2" { "errors in " (short(&unit.name)) }
+                        th.group scope="colgroup" colspan="2" { "skinning" }
+                        th.group scope="colgroup" colspan="3" { "model" }
+                    }
+                    tr {
+                        th.first scope="col" { "95 % below" } th scope="col" { "largest" }
+                        th.first scope="col" { "95 % below" } th scope="col" { "largest" }
+                        th scope="col" { "rmse, % of size" }
+                    }
+                }
+                tbody {
+                    @for set in &report.sets {
+                        @let (skinning, model) = (&set.evaluation.skinning, &set.evaluation.model);
+                        tr {
+                            th scope="row" { (set.name) }
+                            td.first { (unit.show(skinning.p95)) }
+                            td { (unit.show(skinning.max)) }
+                            td.first { (unit.show(model.p95)) }
+                            td { (unit.show(model.max)) }
+                            td { (figure(model.rmse_of_100)) }
                         }
                     }
                 }

@@ -1,4 +1,4 @@
-//! One camera for all panels, framed on everything that any panel shows.
+//! One camera for all panels, framed on everything that any panel shows or on a part of it.
 
 use eigenskin::glam::{DVec3, Vec3};
 
@@ -32,10 +32,17 @@ pub(super) struct Camera {
 }
 
 impl Camera {
-    /// A camera that sees all `shapes` in a panel of `width × height` pixels and leaves `margin`
-    /// pixels free on each side.
-    pub fn framing(shapes: &[&[Vec3]], view: &View, width: f64, height: f64, margin: f64) -> Self {
-        let points = || shapes.iter().flat_map(|shape| shape.iter()).map(|p| p.as_dvec3());
+    /// A camera that sees all `framed` points in a panel of `width × height` pixels and leaves
+    /// `margin` pixels free on each side. None of `shapes` reaches behind the eye.
+    pub fn framing(
+        framed: &[&[Vec3]],
+        shapes: &[&[Vec3]],
+        view: &View,
+        width: f64,
+        height: f64,
+        margin: f64,
+    ) -> Self {
+        let points = || framed.iter().flat_map(|shape| shape.iter()).map(|p| p.as_dvec3());
         let low = points().fold(DVec3::INFINITY, DVec3::min);
         let high = points().fold(DVec3::NEG_INFINITY, DVec3::max);
         let centre = 0.5 * (low + high);
@@ -43,7 +50,9 @@ impl Camera {
         let (right, up, toward_eye) = axes(view);
         // At 0.9 the eye would nearly touch the shape: no picture is wanted from there.
         let perspective = f64::from(view.perspective).clamp(0.0, 0.9);
-        let inverse_distance = if radius > 0.0 { perspective / radius } else { 0.0 };
+        let all = shapes.iter().flat_map(|shape| shape.iter()).map(|p| p.as_dvec3());
+        let reach = all.map(|p| (p - centre).length()).fold(radius, f64::max);
+        let inverse_distance = if reach > 0.0 { perspective / reach } else { 0.0 };
 
         let mut camera = Self {
             right,
@@ -126,7 +135,7 @@ mod tests {
     fn the_frame_touches_the_margin_and_is_centred() {
         let shape = [Vec3::new(10.0, 0.0, 1.0), Vec3::new(14.0, 1.0, -1.0), Vec3::new(12.0, 3.0, 0.0)];
         for perspective in [0.0, 0.4] {
-            let camera = Camera::framing(&[&shape], &view(perspective), 220.0, 400.0, 10.0);
+            let camera = Camera::framing(&[&shape], &[&shape], &view(perspective), 220.0, 400.0, 10.0);
             let landed: Vec<Projected> = shape.iter().map(|p| camera.project(p.as_dvec3())).collect();
             let xs = landed.iter().map(|p| p.x);
             let ys = landed.iter().map(|p| p.y);
@@ -140,12 +149,24 @@ mod tests {
         }
     }
 
+    /// A part fills the panel, the whole stays in front of the eye.
+    #[test]
+    fn a_part_is_seen_from_near() {
+        let part = [Vec3::ZERO, Vec3::new(1.0, 0.5, 0.0)];
+        let whole = [part[0], part[1], Vec3::new(3.0, 0.0, 40.0), Vec3::new(-30.0, 0.0, 2.0)];
+        let camera = Camera::framing(&[&part], &[&whole], &view(0.4), 100.0, 100.0, 20.0);
+        let [a, b] = part.map(|p| camera.project(p.as_dvec3()));
+        assert!((a.x - 20.0).abs() < 1e-9 && (b.x - 80.0).abs() < 1e-9);
+        assert!(whole.iter().all(|p| camera.project(p.as_dvec3()).inverse_w > 0.0));
+        assert!(camera.radius() < 1.0);
+    }
+
     #[test]
     fn perspective_makes_near_things_larger() {
         let shape =
             [Vec3::new(-1.0, 0.0, 1.0), Vec3::new(1.0, 0.0, 1.0), Vec3::NEG_Z, Vec3::new(1.0, 0.0, -1.0)];
         let width = |perspective| {
-            let camera = Camera::framing(&[&shape], &view(perspective), 100.0, 100.0, 0.0);
+            let camera = Camera::framing(&[&shape], &[&shape], &view(perspective), 100.0, 100.0, 0.0);
             let [a, b, c, d] = shape.map(|p| camera.project(p.as_dvec3()).x);
             (b - a) / (2.0 * (d - c))
         };

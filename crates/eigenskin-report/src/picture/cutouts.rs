@@ -1,9 +1,10 @@
 //! Panels as pictures of their own, without background, captions or legend: for pages that bring
 //! these themselves.
 
+use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
 
-use super::colour::{bytes_from_linear, heat_colour};
+use super::colour::{bytes_from_linear, displacement_colour, heat_colour};
 use super::panel::{Stage, draw_cutout};
 use super::{Panel, PictureError, PictureParams, camera_of, check, legend_of};
 
@@ -42,6 +43,11 @@ pub fn heat_colours(count: usize) -> Vec<[u8; 3]> {
     (0..count).map(|step| bytes_from_linear(heat_colour(step as f32 / last))).collect()
 }
 
+/// The colour of a displacement whose components are shares of the longest, sRGB bytes.
+pub fn direction_colour(direction: Vec3) -> [u8; 3] {
+    bytes_from_linear(displacement_colour(direction, 1.0))
+}
+
 fn png_file(width: usize, height: usize, pixels: &[[u8; 4]]) -> Result<Vec<u8>, PictureError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
@@ -59,7 +65,6 @@ fn png_file(width: usize, height: usize, pixels: &[[u8; 4]]) -> Result<Vec<u8>, 
 mod tests {
     use super::*;
     use crate::picture::Surface;
-    use eigenskin::glam::Vec3;
 
     /// A square that fills the middle of its panel: opaque there, clear in the corners.
     #[test]

@@ -22,7 +22,7 @@ use legend::{Legend, LegendPlace};
 use panel::{Stage, draw_panel};
 use text::{Direction, Lettering};
 
-pub use cutouts::{Cutouts, draw_cutouts, heat_colours};
+pub use cutouts::{Cutouts, direction_colour, draw_cutouts, heat_colours};
 
 /// Widest and highest panel, in pixels.
 const LARGEST_PANEL: usize = 8192;
@@ -133,6 +133,9 @@ pub struct PictureParams {
     pub text_size: f32,
     /// From where to look.
     pub view: View,
+    /// Vertices to look at from near; the picture is framed on them with some of what is around.
+    /// Default: none, which frames the whole.
+    pub focus: Vec<u32>,
     /// Light or dark. Default: light.
     pub background: Background,
     /// The scale of the heat maps.
@@ -147,6 +150,7 @@ impl Default for PictureParams {
             columns: 4,
             text_size: 20.0,
             view: View::default(),
+            focus: Vec::new(),
             background: Background::default(),
             heat: HeatScale::default(),
         }
@@ -180,6 +184,14 @@ pub enum PictureError {
     HeatMaximum {
         /// the value asked for
         maximum: f32,
+    },
+    /// A vertex to look at that does not exist.
+    #[error("the picture cannot look at vertex {vertex} of a mesh of {vertices} vertices")]
+    Focus {
+        /// index asked for
+        vertex: u32,
+        /// vertices there are
+        vertices: usize,
     },
     /// An array that does not belong to the mesh.
     #[error("panel {panel} ({caption}) has {given} {what}s for a mesh of {vertices} vertices")]
@@ -241,13 +253,17 @@ pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Res
     canvas.into_png()
 }
 
-/// The camera that frames all panels.
+/// The camera that frames all panels, or what they show of the vertices in focus.
 fn camera_of(panels: &[Panel], params: &PictureParams) -> Camera {
     let shapes: Vec<&[Vec3]> = panels.iter().map(|panel| panel.positions).collect();
-    // A little air, so that smoothed edges are not cut.
-    let margin = 0.02 * params.panel_width.min(params.panel_height) as f64;
+    let in_focus: Vec<Vec3> =
+        shapes.iter().flat_map(|shape| params.focus.iter().map(|&vertex| shape[vertex as usize])).collect();
+    // A little air, so that smoothed edges are not cut; more where there is something around.
+    let share = if in_focus.is_empty() { 0.02 } else { 0.14 };
+    let margin = share * params.panel_width.min(params.panel_height) as f64;
     let (width, height) = (params.panel_width as f64, params.panel_height as f64);
-    Camera::framing(&shapes, &params.view, width, height, margin)
+    let framed = if in_focus.is_empty() { &shapes[..] } else { &[in_focus.as_slice()] };
+    Camera::framing(framed, &shapes, &params.view, width, height, margin)
 }
 
 /// Where everything stands, in pixels.
@@ -375,6 +391,10 @@ fn check(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<(), Pi
     check_params(params)?;
     if panels.is_empty() {
         return Err(PictureError::NoPanels);
+    }
+    let vertices = mesh.vertex_count();
+    if let Some(&vertex) = params.focus.iter().find(|&&vertex| vertex as usize >= vertices) {
+        return Err(PictureError::Focus { vertex, vertices });
     }
     panels.iter().enumerate().try_for_each(|(index, panel)| check_panel(mesh, index, panel))
 }

@@ -48,6 +48,13 @@ impl Default for EigenSkinParams {
     }
 }
 
+impl EigenSkinParams {
+    /// Whether one pose may have two shapes: a ridge finds something between them.
+    pub(crate) fn allows_compromise(&self) -> bool {
+        matches!(self.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0)
+    }
+}
+
 /// A fitted model and what was seen on the way.
 #[derive(Debug, Clone)]
 pub struct EigenSkinFit {
@@ -130,8 +137,7 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
     if let Some(margin) = params.clamp_margin.filter(|margin| !(margin.is_finite() && *margin >= 0.0)) {
         return Err(FitError::ClampMargin(margin));
     }
-    let (set, merged) =
-        examples.for_training(matches!(params.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0))?;
+    let (set, merged) = examples.for_training(params.allows_compromise())?;
     let movers = Mover::all(set.rig());
     let moved = moved_by_examples(&set, &movers);
 

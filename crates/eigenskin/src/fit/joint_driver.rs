@@ -7,6 +7,7 @@ use crate::driver::{
     Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples, fit_rbf,
 };
 use crate::examples::{ExampleSet, SAME_POSE};
+use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::supports::{JointSupport, Mover};
 
@@ -21,14 +22,7 @@ pub fn fit_joint_driver(
 ) -> Result<RbfFit, FitError> {
     let rig = set.rig();
     let pose = |example: usize| &set.examples()[example].pose;
-    let translates = observed.examples.iter().any(|&example| match support.mover {
-        Mover::Joint(joint) => {
-            let motion = pose(example).motion_of(rig.skeleton(), joint);
-            motion.translation.length() > SAME_POSE * rig.mesh().size() * 100.0
-        }
-        Mover::Control(_) => false,
-    });
-    let groups = feature_groups(rig, support.mover, translates);
+    let groups = feature_groups(rig, support.mover, observed.examples.iter().map(|&e| pose(e)));
     let all = Samples::measure(groups, rig.skeleton(), observed.examples.iter().map(|&e| pose(e)));
 
     // Sample 0 is rest; a sample that repeats an earlier setting joins it.
@@ -89,11 +83,19 @@ fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
     Clamp::Range { lowest, highest }
 }
 
-/// The joint's rotation by geodesic angle (§2.4), its translation where it has any.
-fn feature_groups(rig: &Rig, mover: Mover, translates: bool) -> Vec<FeatureGroup> {
+/// The joint's rotation by geodesic angle (§2.4), its translation where some pose has any.
+pub(crate) fn feature_groups<'a>(
+    rig: &Rig,
+    mover: Mover,
+    mut poses: impl Iterator<Item = &'a Pose>,
+) -> Vec<FeatureGroup> {
     match mover {
         Mover::Control(control) => vec![FeatureGroup::control(control, rig.controls()[control].default)],
         Mover::Joint(joint) => {
+            let translates = poses.any(|pose| {
+                let motion = pose.motion_of(rig.skeleton(), joint);
+                motion.translation.length() > SAME_POSE * rig.mesh().size() * 100.0
+            });
             let rotation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Rotation);
             let translation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Translation)
                 .filter(|_| translates)

@@ -4,7 +4,7 @@
 pub mod allocation;
 pub mod coordinates;
 pub mod eigenskin;
-mod joint_driver;
+pub(crate) mod joint_driver;
 mod normal_fields;
 
 pub use allocation::Budget;

@@ -1,9 +1,13 @@
 //! What a model must be better than: plain skinning of three kinds, a direct linear map from
-//! joints to vertices, and the same method with fewer or all components.
+//! joints to vertices, shape interpolation, the same method with fewer or all components, and the
+//! example shapes stored whole.
+
+mod example_targets;
+mod linear_map;
 
 use std::sync::Arc;
 
-use glam::{DAffine3, DMat3, Vec3};
+use glam::{DAffine3, Vec3};
 use rayon::prelude::*;
 
 use crate::evaluate::Evaluator;
@@ -11,10 +15,12 @@ use crate::examples::ExampleSet;
 use crate::fit::{Budget, EigenSkinParams, FitError, fit_eigenskin};
 use crate::metrics::{EXACT, ErrorSummary, shape_errors};
 use crate::model::Model;
-use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
+
+pub use example_targets::{ExampleTargets, PoseWeights, ShapeInterpolation};
+pub use linear_map::LinearMap;
 
 /// A way to pose a skin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,8 +31,12 @@ pub enum Method {
     LinearMap,
     /// EigenSkin with at most so many components for every joint, no other limit
     Components(usize),
-    /// EigenSkin with every component: spans what the examples span as targets of their own
+    /// EigenSkin with every component
     AllComponents,
+    /// [`ShapeInterpolation`]
+    ShapeInterpolation,
+    /// [`ExampleTargets`]
+    ExampleTargets,
 }
 
 /// A method, what it stores, and its errors.
@@ -66,8 +76,9 @@ pub fn skinning_baselines(sets: &[&ExampleSet]) -> Vec<MethodErrors> {
         .collect()
 }
 
-/// Measures the methods that learn from `training` on every set: the linear map, EigenSkin with 0
-/// to `most_components` components per joint, and with all of them.
+/// Measures the methods that learn from `training` on every set: the linear map, shape
+/// interpolation, EigenSkin with 0 to `most_components` components per joint and with all of them,
+/// and whole example targets.
 pub fn learnt_baselines(
     training: &ExampleSet,
     params: &EigenSkinParams,
@@ -83,12 +94,20 @@ pub fn learnt_baselines(
     let all = fitted(None)?;
     let largest = all.joints.iter().map(|joint| joint.component_count).max().unwrap_or(0);
     let none = Model::without_corrections(training.rig().clone(), params.base);
-    let mut methods =
-        vec![of_linear_map(training, sets, &linear), of_model(Method::Components(0), none, sets, &linear)];
+    let (seen, _) = training.for_training(params.allows_compromise())?;
+    let weights = PoseWeights::fit(&seen, params)?;
+    let shapes = ShapeInterpolation::new(&seen, weights.clone());
+    let targets = ExampleTargets::new(&seen, params.base, weights);
+    let mut methods = vec![
+        of_linear_map(training, sets, &linear),
+        of_fields(Method::ShapeInterpolation, seen.len(), sets, &linear, |pose| shapes.shape(pose)),
+        of_model(Method::Components(0), none, sets, &linear),
+    ];
     for count in 1..=most_components.min(largest) {
         methods.push(of_model(Method::Components(count), fitted(Some(count))?.model, sets, &linear));
     }
     methods.push(of_model(Method::AllComponents, all.model, sets, &linear));
+    methods.push(of_fields(Method::ExampleTargets, seen.len(), sets, &linear, |pose| targets.shape(pose)));
     Ok(methods)
 }
 
@@ -97,81 +116,22 @@ pub fn displacement_bytes(model: &Model) -> usize {
     model.layers().iter().map(|layer| size_of_val(layer.basis.positions.as_slice())).sum()
 }
 
-/// A least-squares linear map from joint transforms and controls to vertices (after Morris), of
-/// minimum norm. It is learnt in the first root's space, so moving the character commutes with it,
-/// and away from rest, so rest stays rest.
-#[derive(Debug, Clone)]
-pub struct LinearMap {
-    rig: Arc<Rig>,
-    /// `example × feature`
-    features: Vec<Vec<f64>>,
-    /// pseudo-inverse of features · featuresᵀ, `example × example`
-    inverse: Matrix,
-    /// away from rest in the root's space, `example × vertex`
-    displacements: Vec<Vec<Vec3>>,
-}
-
-/// Squared singular values below this share of the largest are noise of `f32` transforms.
-const NOISE: f64 = 1e-10;
-
-impl LinearMap {
-    /// Learns the map.
-    pub fn fit(examples: &ExampleSet) -> Self {
-        let rig = examples.rig().clone();
-        let features: Vec<Vec<f64>> = examples.examples().iter().map(|e| features(&rig, &e.pose)).collect();
-        let count = features.len();
-        let gram = Matrix::from_fn(count, count, |a, b| dot(&features[a], &features[b]));
-        let displacements = examples
-            .examples()
-            .par_iter()
-            .map(|example| {
-                let rest_from_posed = root_motion(&rig, &example.pose).inverse();
-                let rest = rig.mesh().positions();
-                example
-                    .positions
-                    .iter()
-                    .zip(rest)
-                    .map(|(p, r)| (rest_from_posed.transform_point3(p.as_dvec3()) - r.as_dvec3()).as_vec3())
-                    .collect()
-            })
-            .collect();
-        Self { rig, features, inverse: symmetric_pseudo_inverse(&gram, NOISE), displacements }
-    }
-
-    /// Posed positions, `vertex`.
-    pub fn shape(&self, pose: &Pose) -> Vec<Vec3> {
-        let here = features(&self.rig, pose);
-        let products: Vec<f64> = self.features.iter().map(|there| dot(there, &here)).collect();
-        let mut shape = self.rig.mesh().positions().to_vec();
-        for (example, displacement) in self.displacements.iter().enumerate() {
-            let share: f64 = products.iter().enumerate().map(|(k, p)| self.inverse[(example, k)] * p).sum();
-            for (vertex, moved) in shape.iter_mut().zip(displacement) {
-                *vertex += share as f32 * *moved;
-            }
-        }
-        let posed_from_rest = root_motion(&self.rig, pose);
-        for vertex in &mut shape {
-            *vertex = posed_from_rest.transform_point3(vertex.as_dvec3()).as_vec3();
-        }
-        shape
-    }
-
-    /// Numbers that a pose is described by.
-    pub fn feature_count(&self) -> usize {
-        self.features.first().map_or(0, Vec::len)
-    }
-}
-
 fn of_linear_map(training: &ExampleSet, sets: &[&ExampleSet], linear: &[ErrorSummary]) -> MethodErrors {
     let map = LinearMap::fit(training);
-    let fields = map.feature_count();
-    MethodErrors {
-        method: Method::LinearMap,
-        fields,
-        most_tuples: fields,
-        bytes: fields * training.rig().vertex_count() * size_of::<Vec3>(),
-        on: errors_on(sets, linear, |pose| map.shape(pose)),
-    }
+    of_fields(Method::LinearMap, map.feature_count(), sets, linear, |pose| map.shape(pose))
+}
+
+/// A method that stores whole fields: one tuple of each at every vertex.
+fn of_fields(
+    method: Method,
+    fields: usize,
+    sets: &[&ExampleSet],
+    linear: &[ErrorSummary],
+    shape: impl Fn(&Pose) -> Vec<Vec3> + Sync,
+) -> MethodErrors {
+    let vertices = sets.first().map_or(0, |set| set.rig().vertex_count());
+    let bytes = fields * vertices * size_of::<Vec3>();
+    MethodErrors { method, fields, most_tuples: fields, bytes, on: errors_on(sets, linear, shape) }
 }
 
 fn of_model(method: Method, model: Model, sets: &[&ExampleSet], linear: &[ErrorSummary]) -> MethodErrors {
@@ -220,22 +180,37 @@ fn root_motion(rig: &Rig, pose: &Pose) -> DAffine3 {
     })
 }
 
-/// How the joints carry the rest shape, seen from the first root, away from rest; then the
-/// controls. Translations are in sizes of the character, so that the minimum norm has no unit.
-fn features(rig: &Rig, pose: &Pose) -> Vec<f64> {
-    let (root, rest_from_posed) = (rig.skeleton().first_root(), root_motion(rig, pose).inverse());
-    let size = rig.mesh().size();
-    let joints = pose.posed_from_rest(rig.skeleton()).enumerate().filter(|&(joint, _)| Some(joint) != root);
-    let mut features = Vec::new();
-    for (_, posed_from_rest) in joints {
-        let seen = rest_from_posed * posed_from_rest;
-        features.extend((seen.matrix3 - DMat3::IDENTITY).to_cols_array());
-        features.extend((seen.translation / size).to_array());
+/// Carries a shape (`vertex`) that is seen from the first root to where the root is.
+fn carry_with_root(rig: &Rig, pose: &Pose, shape: &mut [Vec3]) {
+    let posed_from_rest = root_motion(rig, pose);
+    for vertex in shape {
+        *vertex = posed_from_rest.transform_point3(vertex.as_dvec3()).as_vec3();
     }
-    features.extend(pose.controls.iter().zip(rig.controls()).map(|(value, c)| value - c.default));
-    features
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// How far the examples are from the rest shape, seen from the first root, `example × vertex`.
+fn displacements_from_root(set: &ExampleSet) -> Vec<Vec<Vec3>> {
+    let rig = set.rig();
+    let rest = rig.mesh().positions();
+    set.examples()
+        .par_iter()
+        .map(|example| {
+            let rest_from_posed = root_motion(rig, &example.pose).inverse();
+            let pairs = example.positions.iter().zip(rest);
+            pairs
+                .map(|(p, r)| (rest_from_posed.transform_point3(p.as_dvec3()) - r.as_dvec3()).as_vec3())
+                .collect()
+        })
+        .collect()
+}
+
+/// The rest shape plus `shares` (`field`) of displacement fields (`field × vertex`).
+fn blended(rig: &Rig, shares: &[f64], fields: &[Vec<Vec3>]) -> Vec<Vec3> {
+    let mut shape = rig.mesh().positions().to_vec();
+    for (&share, field) in shares.iter().zip(fields).filter(|&(&share, _)| share != 0.0) {
+        for (vertex, moved) in shape.iter_mut().zip(field) {
+            *vertex += share as f32 * *moved;
+        }
+    }
+    shape
 }
