@@ -29,7 +29,7 @@ struct Cli {
 enum Command {
     Demo(commands::demo::Args),
     Check(commands::check::Args),
-    Fit(commands::fit::Args),
+    Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
     Bake(commands::bake::Args),
     Conformance(commands::conformance::Args),

@@ -192,6 +192,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     for note in &rig_file.notes {
         output.item("", note);
     }
+    if rig_file.rig().skeleton().joint_count() == 0 && rig_file.rig().controls().is_empty() {
+        bail!(
+            "{} has neither joints nor controls, so nothing can drive a correction; bind the mesh to a skeleton, or add a node named control:NAME whose translation.x is the control's value",
+            args.rig.display()
+        );
+    }
     let set = match &source {
         ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
         ExampleSource::Clip(clip) => {
