@@ -62,12 +62,16 @@ fn names_say_keys_of_the_given_clip_of_their_own_or_the_order() {
     let (_, scene) = arm_scene();
     assert_examples(&sculpted(&scene, Some("poses"), |_| {}).unwrap().0, &scene, after_at);
     let own_clip = |sculpts: &mut Vec<Sculpt>| {
-        sculpts.iter_mut().for_each(|s| s.name = format!("poses@{}", after_at(&s.name)));
+        for s in sculpts.iter_mut() {
+            s.name = format!("poses@{}", after_at(&s.name));
+        }
     };
     assert_examples(&sculpted(&scene, None, own_clip).unwrap().0, &scene, after_at);
     // Without keys in the names: "pose 7" is before "pose 14".
     let no_keys = |sculpts: &mut Vec<Sculpt>| {
-        sculpts.iter_mut().for_each(|s| s.name = s.name.split('@').next().unwrap().to_string());
+        for s in sculpts.iter_mut() {
+            s.name = s.name.split('@').next().unwrap().to_string();
+        }
     };
     let (set, _) = sculpted(&scene, Some("poses"), no_keys).unwrap();
     assert_examples(&set, &scene, |name| name[5..].parse::<usize>().unwrap() / 7);
@@ -92,7 +96,9 @@ fn clips_of_one_pose_are_poses() {
     let document = Document::from_bytes(&glb, None).unwrap();
     scene.file = rig_of(document, &ReadOptions::default()).unwrap();
     let rename = |sculpts: &mut Vec<Sculpt>| {
-        sculpts.iter_mut().for_each(|s| s.name = format!("p{}", after_at(&s.name)));
+        for s in sculpts.iter_mut() {
+            s.name = format!("p{}", after_at(&s.name));
+        }
     };
     let (set, notes) = sculpted(&scene, None, rename).unwrap();
     assert_examples(&set, &scene, |name| name[1..].parse().unwrap());
@@ -124,7 +130,7 @@ fn a_rest_sculpt_matches_vertices_in_any_order_axes_and_unit() {
     let shuffle = |sculpts: &mut Vec<Sculpt>| {
         sculpts.push(Sculpt { name: "Rest".into(), positions: scene.rest.clone(), triangles: vec![] });
         for sculpt in sculpts {
-            sculpt.positions = reordered(&[sculpt.positions.clone()], &order).remove(0);
+            sculpt.positions = reordered(std::slice::from_ref(&sculpt.positions), &order).remove(0);
             sculpt.triangles.clone_from(&faces);
         }
     };
@@ -161,7 +167,9 @@ fn a_sculpt_at_the_wrong_key_is_told() {
     let (_, scene) = arm_scene();
     let count = scene.shapes.len();
     let from_one = |sculpts: &mut Vec<Sculpt>| {
-        sculpts.iter_mut().for_each(|s| s.name = format!("a@{}", (after_at(&s.name) + 1) % count));
+        for s in sculpts.iter_mut() {
+            s.name = format!("a@{}", (after_at(&s.name) + 1) % count);
+        }
     };
     let (_, notes) = sculpted(&scene, Some("poses"), from_one).unwrap();
     let about = notes.iter().filter(|note| note.contains("counted from 0")).count();
