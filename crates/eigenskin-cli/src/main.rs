@@ -29,7 +29,7 @@ struct Cli {
 enum Command {
     Demo(commands::demo::Args),
     Check(commands::check::Args),
-    Fit(commands::fit::Args),
+    Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
     Bake(commands::bake::Args),
     Conformance(commands::conformance::Args),
@@ -38,6 +38,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    end_cleanly_when_interrupted();
     let result = match &cli.command {
         Command::Demo(args) => commands::demo::run(args, cli.quiet),
         Command::Check(args) => commands::check::run(args, cli.quiet),
@@ -54,4 +55,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// What shells expect of a command that was interrupted: 128 and the number of the signal.
+const INTERRUPTED: i32 = 130;
+
+/// Ctrl-C leaves no half-written file behind.
+fn end_cleanly_when_interrupted() {
+    // Without a handler the command works all the same; only its temporary files could stay.
+    let _ = ctrlc::set_handler(|| {
+        eigenskin_io::atomic::abandon_unfinished();
+        std::process::exit(INTERRUPTED);
+    });
 }

@@ -78,7 +78,7 @@ fn exactly_one_source_is_taken() {
     let cases: [(&[&str], &[&str]); 9] = [
         (&[], &["--examples EX", "--clip NAME"]),
         (&["--clip", "bends"], &["--clip bends", "--obj DIR"]),
-        (&["--cache", &cache], &["add --clip NAME"]),
+        (&["--cache", &cache], &["--cache needs", "add --clip NAME"]),
         (&["--clip", "bends", "--cache", &cache, "--obj", &obj], &["--obj and --cache"]),
         (&["--examples", &rig, "--clip", "bends", "--cache", &cache], &["two sources"]),
         (&["--examples", &rig, "--rest-frame", "1"], &["--rest-frame"]),

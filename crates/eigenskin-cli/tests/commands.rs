@@ -124,18 +124,6 @@ fn check_says_what_is_in_a_file() {
     assert_eq!((&bevy["limit"], &bevy["found"], &bevy["fits"]), (&json!(4), &json!(2), &json!(true)));
 }
 
-#[test]
-fn every_command_has_help_with_an_example() {
-    for command in ["demo", "check", "fit", "evaluate", "conformance"] {
-        let output = eigenskin(&[command, "--help"]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        assert!(
-            output.status.success() && text.contains(&format!("Example:\n  eigenskin {command}")),
-            "{text}"
-        );
-    }
-}
-
 /// A flat rig is recognised, its joints are related by name, and a file can correct them.
 #[test]
 fn flat_rigs_get_reference_joints() {

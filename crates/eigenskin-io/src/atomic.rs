@@ -1,7 +1,9 @@
 //! Files that are either wholly written or not touched at all.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes `bytes` to `path`: into a temporary file beside it, flushed to the disk, then renamed.
 /// When anything fails the old file, if any, stays as it was.
@@ -16,36 +18,71 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 #[derive(Debug)]
 pub struct FileInProgress {
     path: PathBuf,
-    file: tempfile::NamedTempFile,
+    /// none once it is finished
+    file: Option<tempfile::NamedTempFile>,
+    temporary: PathBuf,
+}
+
+/// Temporary files that exist now, for [`abandon_unfinished`].
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes the temporary files of everything that is being written, and lets nothing be begun or
+/// finished from now on: whoever tries waits for ever. For a program that is about to end because it
+/// was interrupted.
+pub fn abandon_unfinished() {
+    let unfinished = unfinished();
+    for path in unfinished.iter() {
+        let _ = std::fs::remove_file(path);
+    }
+    // Never given back: another thread would make a file that nobody removes.
+    std::mem::forget(unfinished);
+}
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FileInProgress {
     /// Begins a temporary file beside `path`.
     pub fn new(path: &Path) -> std::io::Result<Self> {
-        let file = tempfile::Builder::new().prefix(".eigenskin-").tempfile_in(folder_of(path))?;
-        Ok(Self { path: path.into(), file })
+        let folder = std::path::absolute(folder_of(path))?;
+        let mut unfinished = unfinished();
+        let file = tempfile::Builder::new().prefix(".eigenskin-").tempfile_in(folder)?;
+        let temporary = file.path().to_path_buf();
+        unfinished.insert(temporary.clone());
+        Ok(Self { path: path.into(), file: Some(file), temporary })
     }
 
     /// Flushes it to the disk and moves it into place.
-    pub fn finish(self) -> std::io::Result<()> {
+    pub fn finish(mut self) -> std::io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
         // Temporary files are private to their owner; the final one gets what its predecessor had, or
         // what any new file in this folder would get.
         if let Some(permissions) = permissions_for(&self.path, folder_of(&self.path)) {
-            self.file.as_file().set_permissions(permissions)?;
+            file.as_file().set_permissions(permissions)?;
         }
-        self.file.as_file().sync_all()?;
-        self.file.persist(&self.path).map_err(|error| error.error)?;
+        file.as_file().sync_all()?;
+        let _held = unfinished();
+        file.persist(&self.path).map_err(|error| error.error)?;
         Ok(())
+    }
+}
+
+impl Drop for FileInProgress {
+    fn drop(&mut self) {
+        let mut unfinished = unfinished();
+        self.file = None;
+        unfinished.remove(&self.temporary);
     }
 }
 
 impl Write for FileInProgress {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.file.write(bytes)
+        self.file.as_mut().map_or(Ok(0), |file| file.write(bytes))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
+        self.file.as_mut().map_or(Ok(()), Write::flush)
     }
 }
 

@@ -33,7 +33,10 @@ pub use gltf::orientation::Orientation;
 pub use motion::{CarryOptions, JointMap, Matching, Motion, MotionError};
 pub use npz::NpzError;
 pub use rig_file::RigFile;
-pub use vertex_cache::{VertexCache, examples_from_clip, read_cache, read_obj_folder};
+pub use vertex_cache::{
+    VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache,
+    read_obj_folder,
+};
 
 use gltf::document::Document;
 use gltf::table::Table;

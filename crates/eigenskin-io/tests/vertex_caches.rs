@@ -6,7 +6,10 @@ mod cache_support;
 use std::path::Path;
 use std::sync::Arc;
 
-use cache_support::{Scene, arm_scene, lips_scene, npy, renamed, reordered, shuffled, write_npz};
+use cache_support::{
+    Scene, arm_scene, lips_scene, npy, renamed, reordered, shuffled, write_npz, write_sculpts,
+    write_shape_keys,
+};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
@@ -17,7 +20,8 @@ use eigenskin::rig::Rig;
 use eigenskin::weights::SkinWeights;
 use eigenskin_io::vertex_cache::{write_mdd, write_obj, write_pc2};
 use eigenskin_io::{
-    ReadOptions, VertexCache, examples_from_clip, read_cache, read_examples, read_obj_folder, write_examples,
+    ReadOptions, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
+    read_cache, read_examples, read_obj_folder, write_examples,
 };
 
 fn cache_of(frames: Vec<Vec<Vec3>>, faces: Option<Vec<Vec<u32>>>) -> VertexCache {
@@ -99,6 +103,23 @@ fn every_format_gives_the_same_model() {
         assert_shapes(&set, &scene, 0.0);
         let first = if name == "obj" { "pose 1" } else { "poses 0" };
         assert_eq!(set.examples()[0].name, first);
+        let found = fitted_shapes(&set, &held_out);
+        let furthest =
+            found.iter().zip(&expected).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max);
+        assert!(furthest <= limit, "{name}: {furthest} of {limit}");
+    }
+
+    // The same as nodes of a GLB and as its shape keys.
+    write_sculpts(&path("sculpts.glb"), &scene, |_| {});
+    write_shape_keys(&path("keys.glb"), &scene, |_| {});
+    let from_sculpts = examples_from_sculpts(&scene.file, Some("poses"), &path("sculpts.glb")).unwrap();
+    let from_keys =
+        examples_from_shape_keys(&scene.file, Some("poses"), &path("keys.glb"), &ReadOptions::default())
+            .unwrap();
+    for (name, (set, notes), tolerance) in [("sculpts", from_sculpts, 1e-7), ("shape keys", from_keys, 5e-7)]
+    {
+        assert_eq!(notes, [""; 0], "{name}");
+        assert_shapes(&set, &scene, tolerance);
         let found = fitted_shapes(&set, &held_out);
         let furthest =
             found.iter().zip(&expected).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max);

@@ -50,7 +50,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let (model_file, model) = eigenskin_io::read_model(&args.model)?;
     let truth = match &source {
         ExampleSource::Set(path) => eigenskin_io::read_examples(path, &rigs::read_options(None))?.1,
-        ExampleSource::Clip(clip) => clip.read(&model_file, &output)?,
+        ExampleSource::Clip(clip) => clip.read(&model_file, &rigs::read_options(None), &output)?,
     };
     let truth =
         frames::select(rigs::examples_for(model.rig(), truth, source.path())?, args.frames.as_deref())?;

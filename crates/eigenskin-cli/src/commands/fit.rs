@@ -23,7 +23,7 @@ use crate::{frames, progress, report, rigs};
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Example:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
@@ -192,9 +192,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     for note in &rig_file.notes {
         output.item("", note);
     }
+    if rig_file.rig().skeleton().joint_count() == 0 && rig_file.rig().controls().is_empty() {
+        bail!(
+            "{} has neither joints nor controls, so nothing can drive a correction; bind the mesh to a skeleton, or add a node named control:NAME whose translation.x is the control's value",
+            args.rig.display()
+        );
+    }
     let set = match &source {
         ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
-        ExampleSource::Clip(clip) => clip.read(&rig_file, &output)?,
+        ExampleSource::Clip(clip) => {
+            clip.note_if_kept(&args.rig, &output);
+            clip.read(&rig_file, &options, &output)?
+        }
     };
     let rig = rigs::with_references_of(rig_file.rig(), set.rig())?;
     let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;

@@ -1,6 +1,8 @@
 //! Runs the command, and writes small numpy bundles to run it on.
 #![allow(dead_code, clippy::unwrap_used, clippy::print_stderr, reason = "helpers of tests")]
 
+pub mod two_meshes;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

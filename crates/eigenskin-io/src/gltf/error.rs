@@ -80,7 +80,7 @@ pub enum GltfError {
     #[error("the file has no mesh with triangles")]
     NoMesh,
     /// A choice that only the user can make.
-    #[error("the file has several {what}s: {}; choose one by name", names.join(", "))]
+    #[error("the file has several {what}s: {}; choose one by name{}", names.join(", "), if *what == "skin" { " with --skin" } else { "" })]
     Ambiguous {
         /// "skin" or "mesh"
         what: &'static str,

@@ -19,5 +19,6 @@ pub mod orientation;
 pub mod pose_keys;
 pub mod primitives;
 pub mod rig;
+pub mod sculpts;
 pub mod table;
 pub mod targets;

@@ -147,7 +147,8 @@ fn names(cache: &VertexCache, frame_of_key: &[usize], clip: &str) -> Vec<String>
     (0..frame_of_key.len()).map(|key| format!("{clip} {key}")).collect()
 }
 
-fn skinned(rig: &Rig, pose: &Pose) -> Vec<Vec3> {
+/// What plain skinning shows, `vertex`.
+pub(super) fn skinned(rig: &Rig, pose: &Pose) -> Vec<Vec3> {
     let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
     let rest = rig.mesh().positions().iter().enumerate();
     rest.map(|(vertex, p)| skinning.position(vertex, p.as_dvec3()).as_vec3()).collect()

@@ -8,11 +8,13 @@ mod clip_examples;
 mod correspondence;
 mod error;
 mod mdd;
+mod named_poses;
 mod natural_order;
 mod neighbourhood;
 mod npy;
 pub(crate) mod obj;
 pub(crate) mod pc2;
+mod sculpts;
 mod touching;
 
 use std::path::{Path, PathBuf};
@@ -24,8 +26,10 @@ pub use clip_examples::{ClipExamplesError, examples_from_clip};
 pub use correspondence::{Correspondence, EXACT, LARGEST_DRIFT};
 pub use error::{CacheError, CorrespondenceError};
 pub use mdd::write_mdd;
+pub use named_poses::NamedPosesError;
 pub use obj::write_obj;
 pub use pc2::write_pc2;
+pub use sculpts::{SculptsError, examples_from_sculpts, examples_from_shape_keys};
 
 /// Shapes of one mesh, frame by frame. One that exists has at least one frame, the same number of
 /// vertices in each, and finite positions only.

@@ -48,8 +48,29 @@ impl Viewer {
         (positions, normals, weights)
     }
 
+    /// The key times of an animation's first channel.
+    #[allow(dead_code, reason = "not every test asks")]
+    pub fn key_times(&self, clip: usize) -> Vec<f32> {
+        let channel = self.document.animations().nth(clip).unwrap().channels().next().unwrap();
+        let reader = channel.reader(|buffer| Some(&self.buffers[buffer.index()]));
+        reader.read_inputs().unwrap().collect()
+    }
+
+    /// All primitives of a node's mesh, one after the other.
     fn skin(&self, node: &gltf::Node<'_>, weights: &[f32], globals: &[DMat4]) -> (Vec<Vec3>, Vec<Vec3>) {
-        let primitive = node.mesh().unwrap().primitives().next().unwrap();
+        let parts =
+            node.mesh().unwrap().primitives().map(|p| self.skin_primitive(node, &p, weights, globals));
+        let (positions, normals): (Vec<_>, Vec<_>) = parts.unzip();
+        (positions.concat(), normals.concat())
+    }
+
+    fn skin_primitive(
+        &self,
+        node: &gltf::Node<'_>,
+        primitive: &gltf::Primitive<'_>,
+        weights: &[f32],
+        globals: &[DMat4],
+    ) -> (Vec<Vec3>, Vec<Vec3>) {
         let reader = primitive.reader(|buffer| Some(&self.buffers[buffer.index()]));
         let mut positions: Vec<Vec3> = reader.read_positions().unwrap().map(Vec3::from_array).collect();
         let mut normals: Vec<Vec3> = reader.read_normals().unwrap().map(Vec3::from_array).collect();
