@@ -8,6 +8,12 @@ use super::accessor;
 use super::document::{Document, optional_count, optional_index};
 use super::error::GltfError;
 
+/// Vertices and triangles of one rig at most. Primitives may name the same data again and again, so
+/// the size of the file is no bound.
+const MOST: usize = 1 << 23;
+/// Sets of four skin weights at most.
+const MOST_SETS: usize = 16;
+
 /// Which vertices of the model a primitive has. Primitives that share their vertices share a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrimitiveRange {
@@ -70,7 +76,8 @@ struct Primitive<'a> {
 impl Primitive<'_> {
     fn add_to(&self, all: &mut Vertices, skinned: bool) -> Result<(), GltfError> {
         let mode = optional_count(self.json, "mode", || self.place())?.unwrap_or(4);
-        let position = self.attribute("POSITION")?.ok_or_else(|| self.fail("it has no positions"))?;
+        let position =
+            self.attribute("POSITION")?.ok_or_else(|| self.fail("it has no positions; export it again"))?;
         let has_normals = self.attribute("NORMAL")?.is_some();
         let mut range = PrimitiveRange {
             mesh: self.mesh,
@@ -102,10 +109,10 @@ impl Primitive<'_> {
     fn read_vertices(&self, all: &mut Vertices, position: usize, skinned: bool) -> Result<(), GltfError> {
         let positions = accessor::read_vec3(self.document, position)?;
         let count = positions.len();
-        all.positions.extend(positions);
-        if u32::try_from(all.positions.len()).is_err() {
-            return Err(self.fail("the file has more vertices than indices can count"));
+        if all.positions.len() + count > MOST {
+            return Err(self.fail(&format!("the rig would have more than {MOST} vertices; simplify it")));
         }
+        all.positions.extend(positions);
         match self.attribute("NORMAL")? {
             Some(normal) => {
                 let normals = accessor::read_vec3(self.document, normal)?;
@@ -127,6 +134,10 @@ impl Primitive<'_> {
             };
             if !skinned {
                 break;
+            }
+            if set == MOST_SETS {
+                let most = 4 * MOST_SETS;
+                return Err(self.fail(&format!("vertices have more than {most} skin weights; limit them")));
             }
             let joints = accessor::read_joints(self.document, joints)?;
             let weights = accessor::read_weights(self.document, weights)?;
@@ -157,7 +168,10 @@ impl Primitive<'_> {
             None => (0..count as u32).collect(),
         };
         if let Some(&corner) = corners.iter().find(|&&corner| corner as usize >= count) {
-            return Err(self.fail(&format!("a triangle uses vertex {corner} of {count}")));
+            return Err(self.fail(&format!("a triangle uses vertex {corner} of {count}; export it again")));
+        }
+        if all.triangles.len() + corners.len() > MOST {
+            return Err(self.fail(&format!("the rig would have more than {MOST} triangles; simplify it")));
         }
         let triangles: Vec<[u32; 3]> = match mode {
             4 => corners.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect(),

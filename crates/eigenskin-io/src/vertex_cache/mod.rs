@@ -44,6 +44,9 @@ pub struct VertexCache {
 /// A cache may not be larger than this, whatever its header claims.
 const LARGEST_CACHE: u64 = 1 << 30;
 
+/// Frames of one cache at most; each costs more than its vertices.
+const MOST_FRAMES: i32 = 1_000_000;
+
 /// Reads a cache; the format follows from the name: `.pc2`, `.mdd`, `.npy`, `.npz`, or a folder of
 /// OBJ files.
 pub fn read_cache(path: &Path) -> Result<VertexCache, CacheError> {
@@ -108,12 +111,7 @@ impl VertexCache {
 }
 
 fn file_bytes(path: &Path) -> Result<Vec<u8>, CacheError> {
-    let fail = |error| CacheError::Io { path: path.into(), error };
-    let size = std::fs::metadata(path).map_err(fail)?.len();
-    if size > LARGEST_CACHE {
-        return Err(CacheError::TooLarge { path: path.into(), limit: LARGEST_CACHE });
-    }
-    std::fs::read(path).map_err(fail)
+    crate::whole_file::read(path, LARGEST_CACHE).map_err(|error| CacheError::Io { path: path.into(), error })
 }
 
 /// Frames of points from `data`, which must hold exactly `frames × vertices` of them.
@@ -127,6 +125,9 @@ fn frames_of(
     let fail = |problem: String| CacheError::Damaged { path: path.into(), problem };
     if frames < 1 || vertices < 1 {
         return Err(fail(format!("its header says {frames} frames of {vertices} vertices")));
+    }
+    if frames > MOST_FRAMES {
+        return Err(fail(format!("its header says {frames} frames, at most {MOST_FRAMES} are read")));
     }
     let (frames, vertices) = (frames as u64, vertices as u64);
     let expected = frames
