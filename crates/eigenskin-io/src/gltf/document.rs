@@ -3,8 +3,9 @@
 //! Everything the input had is preserved: the JSON is edited, never rebuilt. Several buffers are
 //! folded into one when the file is read, since a GLB has one.
 
+use std::collections::BTreeSet;
 use std::io::Read;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -144,6 +145,7 @@ impl Document {
     /// Reads all buffers into `binary` and points the buffer views there.
     fn fold_buffers(&mut self, chunk: Option<&[u8]>, folder: Option<&Path>) -> Result<(), GltfError> {
         let mut starts = Vec::new();
+        let mut files = BTreeSet::new();
         for (index, buffer) in self.array("buffers").to_vec().iter().enumerate() {
             let declared = required_count(buffer, "byteLength", || format!("buffers[{index}]"))?;
             if (self.binary.len() as u64).checked_add(declared as u64).is_none_or(|sum| sum > LARGEST_FILE) {
@@ -157,7 +159,7 @@ impl Document {
                     let uri = uri
                         .as_str()
                         .ok_or_else(|| GltfError::field(format!("buffers[{index}].uri"), "a text"))?;
-                    load(index, uri, folder, declared)?
+                    load(index, uri, folder, declared, &mut files)?
                 }
                 None if index == 0 => chunk
                     .ok_or(GltfError::Buffer {
@@ -320,8 +322,14 @@ fn check_extensions(json: &Value) -> Result<(), GltfError> {
     if names.is_empty() { Ok(()) } else { Err(GltfError::RequiredExtensions { names }) }
 }
 
-/// The data of a buffer; of a file no more than the `declared` bytes.
-fn load(buffer: usize, uri: &str, folder: Option<&Path>, declared: usize) -> Result<Vec<u8>, GltfError> {
+/// The data of a buffer; of a file no more than the `declared` bytes. `files` are those read so far.
+fn load(
+    buffer: usize,
+    uri: &str,
+    folder: Option<&Path>,
+    declared: usize,
+    files: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<u8>, GltfError> {
     let fail = |problem: String| GltfError::Buffer { buffer, problem };
     if let Some(data) = uri.strip_prefix("data:") {
         let (_, text) = data
@@ -348,6 +356,10 @@ fn load(buffer: usize, uri: &str, folder: Option<&Path>, declared: usize) -> Res
     let path = folder.join(&name);
     if !std::fs::metadata(&path).map_err(cannot)?.is_file() {
         return Err(fail(format!("its address {uri:?} is no file; export as GLB")));
+    }
+    // A small file could fill the memory by being named often.
+    if !files.insert(path.canonicalize().map_err(cannot)?) {
+        return Err(fail(format!("its address {uri:?} is the same file as another buffer's; export as GLB")));
     }
     let mut data = Vec::new();
     let file = std::fs::File::open(&path).map_err(cannot)?;

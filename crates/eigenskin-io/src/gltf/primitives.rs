@@ -1,5 +1,7 @@
 //! The vertices and triangles of mesh primitives, put together into one mesh.
 
+use std::collections::BTreeMap;
+
 use eigenskin::glam::Vec3;
 use eigenskin::weights::Influence;
 use serde_json::Value;
@@ -48,7 +50,7 @@ pub struct Vertices {
     /// primitives of points or lines
     pub skipped_primitives: usize,
     /// attributes of each vertex range, to find primitives that share their vertices
-    shared: Vec<(Vec<(String, usize)>, usize)>,
+    shared: BTreeMap<Vec<(String, usize)>, usize>,
 }
 
 impl Vertices {
@@ -92,13 +94,12 @@ impl Primitive<'_> {
             return Ok(());
         }
         let key = self.vertex_attributes()?;
-        let known = all.shared.iter().find(|(attributes, _)| *attributes == key).map(|&(_, first)| first);
-        let first = if let Some(first) = known {
+        let first = if let Some(&first) = all.shared.get(&key) {
             first
         } else {
             let first = all.positions.len();
             self.read_vertices(all, position, skinned)?;
-            all.shared.push((key, first));
+            all.shared.insert(key, first);
             first
         };
         range.first_vertex = Some(first);

@@ -39,11 +39,11 @@ impl Header {
     pub fn read(reader: &mut impl Read) -> Result<Self, String> {
         let mut start = [0; 8];
         let no_array = |why: &str| format!("is no numpy array: {why}; save it with numpy.save or savez");
-        reader.read_exact(&mut start).map_err(|_| no_array("it ends within its header"))?;
+        let cut_off = |error: std::io::Error| no_array(&format!("its header is cut off ({error})"));
+        reader.read_exact(&mut start).map_err(cut_off)?;
         if !start.starts_with(MAGIC) {
             return Err(no_array("it does not begin with NUMPY"));
         }
-        let cut_off = |error: std::io::Error| no_array(&format!("its header is cut off ({error})"));
         let length = match start[6] {
             1 => {
                 let mut length = [0; 2];

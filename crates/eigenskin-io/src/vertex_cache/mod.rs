@@ -53,15 +53,13 @@ pub fn read_cache(path: &Path) -> Result<VertexCache, CacheError> {
     if path.is_dir() {
         return obj::read_folder(path);
     }
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-    match extension.as_str() {
-        "pc2" => pc2::parse(path, &file_bytes(path)?),
-        "mdd" => mdd::parse(path, &file_bytes(path)?),
-        "npy" => npy::parse_array(path, &file_bytes(path)?),
-        "npz" => npy::parse_archive(path, &file_bytes(path)?),
-        "obj" => obj::parse_single(path, &file_bytes(path)?),
-        _ => Err(CacheError::UnknownExtension { path: path.into() }),
-    }
+    let parse = parser(path)?;
+    parse(path, &file_bytes(path)?)
+}
+
+/// The cache in the bytes of a file; the format follows from its name.
+pub fn cache_of(name: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
+    parser(name)?(name, bytes)
 }
 
 /// Reads a folder with one OBJ file per frame, in natural order of their names (`pose 2` before
@@ -107,6 +105,20 @@ impl VertexCache {
     /// Vertices of each frame.
     pub fn vertex_count(&self) -> usize {
         self.frames[0].len()
+    }
+}
+
+type Parser = fn(&Path, &[u8]) -> Result<VertexCache, CacheError>;
+
+fn parser(path: &Path) -> Result<Parser, CacheError> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+    match extension.as_str() {
+        "pc2" => Ok(pc2::parse),
+        "mdd" => Ok(mdd::parse),
+        "npy" => Ok(npy::parse_array),
+        "npz" => Ok(npy::parse_archive),
+        "obj" => Ok(obj::parse_single),
+        _ => Err(CacheError::UnknownExtension { path: path.into() }),
     }
 }
 
