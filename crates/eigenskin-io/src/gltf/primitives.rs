@@ -171,7 +171,7 @@ impl Primitive<'_> {
         if let Some(&corner) = corners.iter().find(|&&corner| corner as usize >= count) {
             return Err(self.fail(&format!("a triangle uses vertex {corner} of {count}; export it again")));
         }
-        if all.triangles.len() + corners.len() > MOST {
+        if all.triangles.len() + corners.len() / 3 > MOST {
             return Err(self.fail(&format!("the rig would have more than {MOST} triangles; simplify it")));
         }
         let triangles: Vec<[u32; 3]> = match mode {
