@@ -9,6 +9,8 @@ use std::path::Path;
 
 use eigenskin::glam::{DQuat, DVec3};
 
+use crate::whole_file;
+
 /// A motion and the skeleton it was recorded on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bvh {
@@ -81,7 +83,9 @@ pub enum BvhError {
         what: &'static str,
     },
     /// The numbers do not fill the frames.
-    #[error("{announced} frames of {channels} numbers are announced, but there are {found} numbers")]
+    #[error(
+        "{announced} frames of {channels} numbers are announced, but there are {found} numbers; export the motion again"
+    )]
     Length {
         /// frames according to the file
         announced: usize,
@@ -98,6 +102,8 @@ enum Channel {
     Rotation(usize),
 }
 
+/// Bytes of one file at most.
+const LARGEST_FILE: u64 = 1 << 28;
 /// Joints of one file at most.
 const MOST_JOINTS: usize = 10_000;
 /// Larger numbers are no places and no angles.
@@ -106,7 +112,7 @@ const LARGEST_NUMBER: f64 = 1e9;
 impl Bvh {
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Self, BvhError> {
-        let bytes = std::fs::read(path).map_err(|error| BvhError::Io { error })?;
+        let bytes = whole_file::read(path, LARGEST_FILE).map_err(|error| BvhError::Io { error })?;
         // Names in old encodings are no reason to refuse a motion.
         Self::parse(&String::from_utf8_lossy(&bytes))
     }

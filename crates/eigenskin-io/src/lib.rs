@@ -14,6 +14,7 @@ pub mod npz;
 pub mod posed_shapes;
 mod rig_file;
 pub mod vertex_cache;
+mod whole_file;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub use vertex_cache::{
     read_obj_folder,
 };
 
-use gltf::document::Document;
+use gltf::document::{Document, LARGEST_FILE};
 use gltf::table::Table;
 use gltf::{example_set, model_read, rig};
 
@@ -91,7 +92,8 @@ impl FileKind {
 pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
     match Format::of(path)? {
         Format::Gltf => {
-            let bytes = std::fs::read(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+            let bytes = whole_file::read(path, LARGEST_FILE)
+                .map_err(|error| ReadError::Io { path: path.into(), error })?;
             Document::json_from_bytes(&bytes)
                 .and_then(|document| Table::find(&document))
                 .and_then(|table| FileKind::of_table(table.as_ref()))
@@ -240,7 +242,8 @@ impl Format {
 }
 
 fn load_document(path: &Path) -> Result<Document, ReadError> {
-    let bytes = std::fs::read(path).map_err(|error| ReadError::Io { path: path.into(), error })?;
+    let bytes =
+        whole_file::read(path, LARGEST_FILE).map_err(|error| ReadError::Io { path: path.into(), error })?;
     Document::from_bytes(&bytes, path.parent()).map_err(|error| gltf_error(path, error))
 }
 

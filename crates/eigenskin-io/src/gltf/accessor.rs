@@ -18,6 +18,9 @@ pub struct Elements {
     pub values: Vec<f64>,
 }
 
+/// Numbers of one accessor at most: 512 MiB of them.
+const MOST_VALUES: usize = 1 << 26;
+
 /// Reads an accessor of one of the given types (`"VEC3"`…). All values are finite.
 pub fn read(document: &Document, accessor: usize, types: &[&str]) -> Result<Elements, GltfError> {
     let header = Header::of(document, accessor, types)?;
@@ -26,6 +29,7 @@ pub fn read(document: &Document, accessor: usize, types: &[&str]) -> Result<Elem
     let total = header
         .count
         .checked_mul(header.width)
+        .filter(|&total| total <= MOST_VALUES)
         .ok_or_else(|| fail(accessor, "has an absurd number of elements"))?;
     let view = optional_index(entry, "bufferView", document.array("bufferViews").len(), place)?;
     let mut values = match view {

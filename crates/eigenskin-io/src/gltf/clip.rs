@@ -10,6 +10,10 @@ use super::error::GltfError;
 use super::nodes::{Local, name_of};
 use super::rig::RigLayout;
 
+/// Numbers of all clips of a file at most. Channels may name the same data again and again, so the
+/// size of the file is no bound.
+const MOST_VALUES: usize = 1 << 26;
+
 /// One animation of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clip {
@@ -74,6 +78,7 @@ impl Clip {
     /// Reads all animations of a document, in its order.
     pub fn read_all(document: &Document) -> Result<Vec<Self>, GltfError> {
         let animations = document.array("animations");
+        let mut left = MOST_VALUES;
         animations
             .iter()
             .enumerate()
@@ -82,7 +87,7 @@ impl Clip {
                     "" => format!("clip {index}"),
                     name => name.to_string(),
                 };
-                let channels = read_channels(document, index, animation, &name)?;
+                let channels = read_channels(document, index, animation, &name, &mut left)?;
                 Ok(Self { name, channels })
             })
             .collect()
@@ -208,6 +213,7 @@ fn read_channels(
     animation: usize,
     json: &Value,
     clip: &str,
+    left: &mut usize,
 ) -> Result<Vec<Channel>, GltfError> {
     let list = |key: &str| json.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let samplers = list("samplers");
@@ -229,7 +235,11 @@ fn read_channels(
         };
         let sampler = optional_index(channel, "sampler", samplers.len(), place)?
             .ok_or_else(|| fail("it has no sampler"))?;
-        channels.push(read_channel(document, &samplers[sampler], node, path, place, fail)?);
+        let channel = read_channel(document, &samplers[sampler], node, path, place, fail)?;
+        *left = left
+            .checked_sub(channel.times.len() + channel.values.len())
+            .ok_or_else(|| fail("the clips have more keys than can be read; export fewer clips"))?;
+        channels.push(channel);
     }
     Ok(channels)
 }

@@ -3,7 +3,9 @@
 //! Everything the input had is preserved: the JSON is edited, never rebuilt. Several buffers are
 //! folded into one when the file is read, since a GLB has one.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
 
 use base64::Engine;
 use serde_json::{Value, json};
@@ -19,6 +21,9 @@ pub struct Document {
     /// the bytes all buffer views point into
     pub binary: Vec<u8>,
 }
+
+/// All buffers of a file together may not be larger than this: a GLB of 1 GiB.
+pub(crate) const LARGEST_FILE: u64 = 1 << 30;
 
 /// Extensions that say nothing about geometry, so that a file may require them.
 const HARMLESS: [&str; 6] = [
@@ -103,6 +108,12 @@ impl Document {
         })
     }
 
+    /// Bytes of memory that displacements of the file may take. Targets may name the same data again
+    /// and again, or none at all, so that tiny files could ask for any amount.
+    pub(crate) fn displacement_limit(&self) -> usize {
+        self.binary.len().saturating_mul(64).saturating_add(1 << 26).min(1 << 30)
+    }
+
     /// Bytes of a range, checked.
     pub(crate) fn bytes(&self, start: usize, length: usize) -> Option<&[u8]> {
         self.binary.get(start..start.checked_add(length)?)
@@ -134,24 +145,40 @@ impl Document {
     /// Reads all buffers into `binary` and points the buffer views there.
     fn fold_buffers(&mut self, chunk: Option<&[u8]>, folder: Option<&Path>) -> Result<(), GltfError> {
         let mut starts = Vec::new();
+        let mut files = BTreeSet::new();
         for (index, buffer) in self.array("buffers").to_vec().iter().enumerate() {
             let declared = required_count(buffer, "byteLength", || format!("buffers[{index}]"))?;
+            if (self.binary.len() as u64).checked_add(declared as u64).is_none_or(|sum| sum > LARGEST_FILE) {
+                let problem = format!(
+                    "with its {declared} bytes there are more than {LARGEST_FILE}; leave out what is no rig"
+                );
+                return Err(GltfError::Buffer { buffer: index, problem });
+            }
             let mut data = match buffer.get("uri") {
                 Some(uri) => {
                     let uri = uri
                         .as_str()
                         .ok_or_else(|| GltfError::field(format!("buffers[{index}].uri"), "a text"))?;
-                    load(index, uri, folder)?
+                    load(index, uri, folder, declared, &mut files)?
                 }
                 None if index == 0 => chunk
-                    .ok_or(GltfError::Buffer { buffer: 0, problem: "its data is missing".into() })?
+                    .ok_or(GltfError::Buffer {
+                        buffer: 0,
+                        problem: "its data is missing; export the file again".into(),
+                    })?
                     .to_vec(),
                 None => {
-                    return Err(GltfError::Buffer { buffer: index, problem: "it has no address".into() });
+                    return Err(GltfError::Buffer {
+                        buffer: index,
+                        problem: "it has no address; export the file again".into(),
+                    });
                 }
             };
             if data.len() < declared {
-                let problem = format!("it should have {declared} bytes, but only {} are there", data.len());
+                let found = data.len();
+                let problem = format!(
+                    "it should have {declared} bytes, but only {found} are there; export the file again"
+                );
                 return Err(GltfError::Buffer { buffer: index, problem });
             }
             data.truncate(declared);
@@ -265,7 +292,7 @@ fn rebase(view: &mut Value, starts: &[(usize, usize)], place: &dyn Fn() -> Strin
     let length = required_count(view, "byteLength", place)?;
     let (start, size) = starts[buffer];
     if offset.checked_add(length).is_none_or(|end| end > size) {
-        let problem = format!("{} reaches beyond its {size} bytes", place());
+        let problem = format!("{} reaches beyond its {size} bytes; export the file again", place());
         return Err(GltfError::Buffer { buffer, problem });
     }
     if start > 0 || view.get("byteOffset").is_some() {
@@ -295,7 +322,14 @@ fn check_extensions(json: &Value) -> Result<(), GltfError> {
     if names.is_empty() { Ok(()) } else { Err(GltfError::RequiredExtensions { names }) }
 }
 
-fn load(buffer: usize, uri: &str, folder: Option<&Path>) -> Result<Vec<u8>, GltfError> {
+/// The data of a buffer; of a file no more than the `declared` bytes. `files` are those read so far.
+fn load(
+    buffer: usize,
+    uri: &str,
+    folder: Option<&Path>,
+    declared: usize,
+    files: &mut BTreeSet<PathBuf>,
+) -> Result<Vec<u8>, GltfError> {
     let fail = |problem: String| GltfError::Buffer { buffer, problem };
     if let Some(data) = uri.strip_prefix("data:") {
         let (_, text) = data
@@ -303,14 +337,34 @@ fn load(buffer: usize, uri: &str, folder: Option<&Path>) -> Result<Vec<u8>, Gltf
             .ok_or_else(|| fail("its data address is not base64; export the file again".into()))?;
         return base64::engine::general_purpose::STANDARD
             .decode(text)
-            .map_err(|error| fail(format!("its base64 data is damaged: {error}")));
+            .map_err(|error| fail(format!("its base64 data is damaged ({error}); export the file again")));
     }
-    let name = percent_decoded(uri).ok_or_else(|| fail(format!("its address {uri:?} is damaged")))?;
+    let name =
+        percent_decoded(uri).ok_or_else(|| fail(format!("its address {uri:?} is damaged; export as GLB")))?;
     if name.contains("://") || Path::new(&name).is_absolute() {
         return Err(fail(format!("its address {uri:?} is not relative to the file; export as GLB")));
     }
+    // A file from elsewhere must not pull others of the machine into what is written.
+    let inside = |part: Component| matches!(part, Component::Normal(_) | Component::CurDir);
+    if name.split(['/', '\\']).any(|part| part == "..") || !Path::new(&name).components().all(inside) {
+        return Err(fail(format!(
+            "its address {uri:?} leaves the folder of the file; put the buffer beside it, or export as GLB"
+        )));
+    }
     let folder = folder.ok_or_else(|| fail(format!("it is in another file, {uri:?}; export as GLB")))?;
-    std::fs::read(folder.join(&name)).map_err(|error| fail(format!("cannot read {uri:?}: {error}")))
+    let cannot = |error: std::io::Error| fail(format!("cannot read {uri:?}: {error}"));
+    let path = folder.join(&name);
+    if !std::fs::metadata(&path).map_err(cannot)?.is_file() {
+        return Err(fail(format!("its address {uri:?} is no file; export as GLB")));
+    }
+    // A small file could fill the memory by being named often.
+    if !files.insert(path.canonicalize().map_err(cannot)?) {
+        return Err(fail(format!("its address {uri:?} is the same file as another buffer's; export as GLB")));
+    }
+    let mut data = Vec::new();
+    let file = std::fs::File::open(&path).map_err(cannot)?;
+    file.take(declared as u64).read_to_end(&mut data).map_err(cannot)?;
+    Ok(data)
 }
 
 fn percent_decoded(uri: &str) -> Option<String> {

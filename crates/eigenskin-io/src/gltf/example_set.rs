@@ -90,6 +90,13 @@ pub fn read(
         GltfError::table(format!("the clip {:?} that holds the poses is missing", entry.clip))
     })?;
     let own = own_targets(layout, table)?;
+    let memory = entry.list.len().saturating_mul(2 * size_of::<Vec3>() * rig.vertex_count());
+    if memory > document.displacement_limit() {
+        let (examples, limit) = (entry.list.len(), document.displacement_limit());
+        return Err(GltfError::table(format!(
+            "its {examples} examples would take more than {limit} bytes; write the example set again"
+        )));
+    }
     let mut examples = Vec::with_capacity(entry.list.len());
     for (index, example) in entry.list.iter().enumerate() {
         let pose = clip.sample(layout, index as f64);

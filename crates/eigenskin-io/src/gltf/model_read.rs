@@ -29,7 +29,24 @@ pub fn read(
     })?;
     let own = own_targets(layout, table)?;
     let reader = Reader { document, layout, rig, own };
-    let layers = entry.layers.iter().map(|layer| reader.layer(layer)).collect::<Result<Vec<_>, _>>()?;
+    let mut layers = Vec::new();
+    let mut left = document.displacement_limit();
+    for entry in &entry.layers {
+        // A layer in targets is read as whole fields before its support is known.
+        let fields = entry.components.len().saturating_mul(2 * size_of::<Vec3>() * rig.vertex_count());
+        let layer = if fields <= left { Some(reader.layer(entry)?) } else { None };
+        let kept =
+            layer.as_ref().map(|l| size_of::<Vec3>() * (l.basis.positions.len() + l.basis.normals.len()));
+        let rest = kept.and_then(|kept| left.checked_sub(kept));
+        let (Some(layer), Some(rest)) = (layer, rest) else {
+            return Err(GltfError::table(format!(
+                "layer {:?} would take more memory than the {left} bytes left for it; fit the model again",
+                entry.name
+            )));
+        };
+        left = rest;
+        layers.push(layer);
+    }
     Ok(Model::new(rig.clone(), base, layers)?)
 }
 

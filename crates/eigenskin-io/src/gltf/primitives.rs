@@ -1,5 +1,7 @@
 //! The vertices and triangles of mesh primitives, put together into one mesh.
 
+use std::collections::BTreeMap;
+
 use eigenskin::glam::Vec3;
 use eigenskin::weights::Influence;
 use serde_json::Value;
@@ -7,6 +9,12 @@ use serde_json::Value;
 use super::accessor;
 use super::document::{Document, optional_count, optional_index};
 use super::error::GltfError;
+
+/// Vertices and triangles of one rig at most. Primitives may name the same data again and again, so
+/// the size of the file is no bound.
+const MOST: usize = 1 << 23;
+/// Sets of four skin weights at most.
+const MOST_SETS: usize = 16;
 
 /// Which vertices of the model a primitive has. Primitives that share their vertices share a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +50,7 @@ pub struct Vertices {
     /// primitives of points or lines
     pub skipped_primitives: usize,
     /// attributes of each vertex range, to find primitives that share their vertices
-    shared: Vec<(Vec<(String, usize)>, usize)>,
+    shared: BTreeMap<Vec<(String, usize)>, usize>,
 }
 
 impl Vertices {
@@ -70,7 +78,8 @@ struct Primitive<'a> {
 impl Primitive<'_> {
     fn add_to(&self, all: &mut Vertices, skinned: bool) -> Result<(), GltfError> {
         let mode = optional_count(self.json, "mode", || self.place())?.unwrap_or(4);
-        let position = self.attribute("POSITION")?.ok_or_else(|| self.fail("it has no positions"))?;
+        let position =
+            self.attribute("POSITION")?.ok_or_else(|| self.fail("it has no positions; export it again"))?;
         let has_normals = self.attribute("NORMAL")?.is_some();
         let mut range = PrimitiveRange {
             mesh: self.mesh,
@@ -85,13 +94,12 @@ impl Primitive<'_> {
             return Ok(());
         }
         let key = self.vertex_attributes()?;
-        let known = all.shared.iter().find(|(attributes, _)| *attributes == key).map(|&(_, first)| first);
-        let first = if let Some(first) = known {
+        let first = if let Some(&first) = all.shared.get(&key) {
             first
         } else {
             let first = all.positions.len();
             self.read_vertices(all, position, skinned)?;
-            all.shared.push((key, first));
+            all.shared.insert(key, first);
             first
         };
         range.first_vertex = Some(first);
@@ -102,10 +110,10 @@ impl Primitive<'_> {
     fn read_vertices(&self, all: &mut Vertices, position: usize, skinned: bool) -> Result<(), GltfError> {
         let positions = accessor::read_vec3(self.document, position)?;
         let count = positions.len();
-        all.positions.extend(positions);
-        if u32::try_from(all.positions.len()).is_err() {
-            return Err(self.fail("the file has more vertices than indices can count"));
+        if all.positions.len() + count > MOST {
+            return Err(self.fail(&format!("the rig would have more than {MOST} vertices; simplify it")));
         }
+        all.positions.extend(positions);
         match self.attribute("NORMAL")? {
             Some(normal) => {
                 let normals = accessor::read_vec3(self.document, normal)?;
@@ -127,6 +135,10 @@ impl Primitive<'_> {
             };
             if !skinned {
                 break;
+            }
+            if set == MOST_SETS {
+                let most = 4 * MOST_SETS;
+                return Err(self.fail(&format!("vertices have more than {most} skin weights; limit them")));
             }
             let joints = accessor::read_joints(self.document, joints)?;
             let weights = accessor::read_weights(self.document, weights)?;
@@ -157,7 +169,10 @@ impl Primitive<'_> {
             None => (0..count as u32).collect(),
         };
         if let Some(&corner) = corners.iter().find(|&&corner| corner as usize >= count) {
-            return Err(self.fail(&format!("a triangle uses vertex {corner} of {count}")));
+            return Err(self.fail(&format!("a triangle uses vertex {corner} of {count}; export it again")));
+        }
+        if all.triangles.len() + corners.len() / 3 > MOST {
+            return Err(self.fail(&format!("the rig would have more than {MOST} triangles; simplify it")));
         }
         let triangles: Vec<[u32; 3]> = match mode {
             4 => corners.chunks_exact(3).map(|c| [c[0], c[1], c[2]]).collect(),

@@ -286,7 +286,12 @@ pub fn read_target(
                 return Err(GltfError::Primitive {
                     mesh,
                     primitive: range.primitive,
-                    problem: format!("morph target {} has {} vertices", own + target, values.len()),
+                    problem: format!(
+                        "morph target {} has {} vertices instead of {}; export it again",
+                        own.saturating_add(target),
+                        values.len(),
+                        range.vertex_count
+                    ),
                 });
             }
             field[first..first + values.len()].copy_from_slice(&values);

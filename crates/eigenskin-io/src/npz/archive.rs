@@ -1,12 +1,17 @@
 //! The zip archive around numpy arrays.
 
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, SeekFrom};
 
 use super::NpzError;
 use super::array::Array;
 
-/// All arrays of a bundle together may not be larger than this, whatever the archive claims.
-pub const LARGEST_BUNDLE: u64 = 1 << 30;
+/// All arrays of a bundle together may not take more memory than this, whatever the archive claims.
+pub const LARGEST_BUNDLE: u64 = 1 << 29;
+
+/// Arrays of a small archive may take this much memory, and so many bytes for each byte of the file:
+/// shapes and weights never shrink further, but zeros that fill the memory do.
+const SMALL_BUNDLE: u64 = 1 << 26;
+const LARGEST_RATIO: u64 = 64;
 
 /// Names of the arrays in an archive.
 pub fn keys(file: impl Read + Seek) -> Result<Vec<String>, NpzError> {
@@ -15,23 +20,27 @@ pub fn keys(file: impl Read + Seek) -> Result<Vec<String>, NpzError> {
 }
 
 /// Reads the wanted arrays of an archive, in its order.
-pub fn read(file: impl Read + Seek, wanted: &[&str]) -> Result<Vec<(String, Array)>, NpzError> {
+pub fn read(mut file: impl Read + Seek, wanted: &[&str]) -> Result<Vec<(String, Array)>, NpzError> {
+    let size = file.seek(SeekFrom::End(0)).map_err(|error| unreadable(&error.to_string()))?;
+    let mut left = size.saturating_mul(LARGEST_RATIO).saturating_add(SMALL_BUNDLE).min(LARGEST_BUNDLE);
     let mut archive = zip::ZipArchive::new(file).map_err(|error| damaged(&error))?;
     if archive.is_empty() {
         return Err(NpzError::Archive {
             problem: "it is empty; save at least rest and faces with numpy.savez".into(),
         });
     }
-    let mut arrays = Vec::new();
-    let mut left = LARGEST_BUNDLE;
+    let mut arrays: Vec<(String, Array)> = Vec::new();
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(|error| damaged(&error))?;
         let key = key_of(&entry.name().map_err(|error| damaged(&error))?);
         if !wanted.contains(&key.as_str()) {
             continue;
         }
-        let (array, bytes) = Array::read(&key, &mut entry, left)?;
-        left = left.saturating_sub(bytes);
+        if arrays.iter().any(|(known, _)| *known == key) {
+            return Err(unreadable(&format!("it has two arrays {key:?}")));
+        }
+        let (array, memory) = Array::read(&key, &mut entry, left)?;
+        left -= memory;
         arrays.push((key, array));
     }
     Ok(arrays)
@@ -42,5 +51,9 @@ fn key_of(name: &str) -> String {
 }
 
 fn damaged(error: &zip::result::ZipError) -> NpzError {
-    NpzError::Archive { problem: error.to_string() }
+    unreadable(&error.to_string())
+}
+
+fn unreadable(problem: &str) -> NpzError {
+    NpzError::Archive { problem: format!("{problem}; save it again with numpy.savez") }
 }

@@ -2,10 +2,8 @@
 
 use std::io::Read;
 
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
-
 use super::NpzError;
-use super::archive::LARGEST_BUNDLE;
+use super::header::{Header, Kind};
 
 /// An array as it was stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,72 +19,81 @@ pub enum Data {
     Texts(Vec<String>),
 }
 
+/// Elements unpacked at a time.
+const CHUNK: u64 = 8192;
+
 impl Array {
-    /// Reads an array of at most `limit` bytes; returns the number of bytes as well.
+    /// Reads an array that takes at most `limit` bytes of memory; returns how many it takes.
+    ///
+    /// The elements are unpacked a few at a time, so that a header that lies costs nothing.
     pub fn read(key: &str, reader: &mut impl Read, limit: u64) -> Result<(Self, u64), NpzError> {
         let fail = |problem: String| NpzError::Array { key: key.into(), problem };
-        let header = NpyHeader::from_reader(&mut *reader)
-            .map_err(|error| fail(format!("is no numpy array: {error}")))?;
-        let DType::Plain(kind) = header.dtype() else {
-            return Err(fail("has records for elements; save plain numbers".into()));
+        let header = Header::read(reader).map_err(fail)?;
+        let element = if header.kind == Kind::Text { 4 * header.size } else { header.size };
+        let in_memory = match header.kind {
+            Kind::Text => (element + size_of::<String>()) as u64,
+            _ => size_of::<f64>() as u64,
         };
-        let (type_char, size) = (kind.type_char(), kind.size_field());
-        let element = element_size(type_char, size)
-            .ok_or_else(|| fail(format!("has the type {kind}; save f32, f64, i32, i64 or <U")))?;
-        let bytes = header
-            .shape()
-            .iter()
-            .try_fold(element, |product, &extent| product.checked_mul(extent))
-            .filter(|&bytes| bytes <= limit)
-            .ok_or(NpzError::TooLarge { limit: LARGEST_BUNDLE })?;
-        let mut raw = Vec::new();
-        reader
-            .take(bytes)
-            .read_to_end(&mut raw)
-            .map_err(|error| fail(format!("cannot be unpacked: {error}")))?;
-        if raw.len() as u64 != bytes {
-            return Err(fail(format!("should have {bytes} bytes, but only {} are there", raw.len())));
+        let too_large = || NpzError::TooLarge { key: key.into(), limit };
+        let count = header.shape.iter().try_fold(1u64, |count, &extent| count.checked_mul(extent));
+        let count = count.ok_or_else(too_large)?;
+        let memory = count.checked_mul(in_memory).filter(|&memory| memory <= limit).ok_or_else(too_large)?;
+        let (mut numbers, mut texts) = (Vec::new(), Vec::new());
+        let mut chunk = Vec::new();
+        let mut left = count;
+        while left > 0 {
+            let wanted = left.min(CHUNK);
+            let bytes = wanted * element as u64;
+            chunk.clear();
+            let unpacked = reader.take(bytes).read_to_end(&mut chunk);
+            unpacked.map_err(|error| fail(format!("cannot be unpacked: {error}; save it again")))?;
+            if chunk.len() as u64 != bytes {
+                let (there, needed) =
+                    (element as u64 * (count - left) + chunk.len() as u64, count * element as u64);
+                return Err(fail(format!(
+                    "should have {needed} bytes, but only {there} are there; save it again"
+                )));
+            }
+            if header.big_endian {
+                let unit = if header.kind == Kind::Text { 4 } else { element };
+                chunk.chunks_exact_mut(unit).for_each(<[u8]>::reverse);
+            }
+            for bytes in chunk.chunks_exact(element) {
+                if header.kind == Kind::Text {
+                    texts.push(
+                        text(bytes)
+                            .ok_or_else(|| fail("has texts that are not Unicode; save it again".into()))?,
+                    );
+                } else {
+                    numbers.push(number(header.kind, bytes));
+                }
+            }
+            left -= wanted;
         }
-        if kind.endianness() == Endianness::Big {
-            let unit = if type_char == TypeChar::UnicodeStr { 4 } else { element as usize };
-            raw.chunks_exact_mut(unit.max(1)).for_each(<[u8]>::reverse);
+        // Only the end of an archive's entry tells whether its checksum holds.
+        match reader.read(&mut [0]) {
+            Ok(0) => {}
+            Ok(_) => return Err(fail("has more bytes than its shape says; save it again".into())),
+            Err(error) => return Err(fail(format!("cannot be unpacked: {error}; save it again"))),
         }
-        let shape: Vec<usize> = header.shape().iter().map(|&extent| extent as usize).collect();
-        let chunks = raw.chunks_exact((element as usize).max(1));
-        let data = if type_char == TypeChar::UnicodeStr {
-            let texts: Option<Vec<String>> = chunks.map(text).collect();
-            Data::Texts(texts.ok_or_else(|| fail("has texts that are not Unicode".into()))?)
-        } else {
-            Data::Numbers(chunks.map(|chunk| number(type_char, chunk)).collect())
+        let shape: Vec<usize> = header.shape.iter().map(|&extent| extent as usize).collect();
+        let data = match header.kind {
+            Kind::Text => Data::Texts(if header.fortran { row_major(&shape, &texts) } else { texts }),
+            _ => Data::Numbers(if header.fortran { row_major(&shape, &numbers) } else { numbers }),
         };
-        let data = match (header.order(), data) {
-            (Order::C, data) => data,
-            (Order::Fortran, Data::Numbers(values)) => Data::Numbers(row_major(&shape, &values)),
-            (Order::Fortran, Data::Texts(values)) => Data::Texts(row_major(&shape, &values)),
-        };
-        Ok((Self { shape, data }, bytes))
-    }
-}
-
-fn element_size(kind: TypeChar, size: u64) -> Option<u64> {
-    match (kind, size) {
-        (TypeChar::Float, 4 | 8) | (TypeChar::Int | TypeChar::Uint, 1 | 2 | 4 | 8) | (TypeChar::Bool, 1) => {
-            Some(size)
-        }
-        (TypeChar::UnicodeStr, 0..=4096) => Some(4 * size),
-        _ => None,
+        Ok((Self { shape, data }, memory))
     }
 }
 
 /// The value of little-endian bytes.
-fn number(kind: TypeChar, bytes: &[u8]) -> f64 {
+fn number(kind: Kind, bytes: &[u8]) -> f64 {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
     let unused = 64 - 8 * bytes.len() as u32;
     match (kind, bytes.len()) {
-        (TypeChar::Float, 4) => f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
-        (TypeChar::Float, _) => f64::from_le_bytes(eight),
-        (TypeChar::Int, _) => ((i64::from_le_bytes(eight) << unused) >> unused) as f64,
+        (Kind::Float, 4) => f64::from(f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])),
+        (Kind::Float, _) => f64::from_le_bytes(eight),
+        (Kind::Int, _) => ((i64::from_le_bytes(eight) << unused) >> unused) as f64,
         _ => u64::from_le_bytes(eight) as f64,
     }
 }
@@ -153,8 +160,11 @@ mod tests {
     fn absurd_and_short_arrays_are_refused() {
         assert!(matches!(
             read(&npy("<f8", "False", "(1000000000000, 1000000000000)", &[])),
-            Err(NpzError::TooLarge { .. })
+            Err(NpzError::TooLarge { limit: 1000, .. })
         ));
+        // One byte stored takes eight in memory.
+        assert!(matches!(read(&npy("|u1", "False", "(200,)", &[0; 200])), Err(NpzError::TooLarge { .. })));
+        assert!(matches!(read(&npy("<f4", "False", "(1,)", &[0; 8])), Err(NpzError::Array { .. })));
         assert!(matches!(read(&npy("<f8", "False", "(200,)", &[])), Err(NpzError::TooLarge { .. })));
         assert!(matches!(read(&npy("<f4", "False", "(3,)", &[0; 8])), Err(NpzError::Array { .. })));
         assert!(matches!(read(&npy("<c8", "False", "(1,)", &[0; 8])), Err(NpzError::Array { .. })));

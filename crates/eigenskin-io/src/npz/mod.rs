@@ -12,6 +12,7 @@
 pub(crate) mod archive;
 pub(crate) mod array;
 mod bundle;
+mod header;
 
 pub use bundle::{Bundle, has_examples};
 
@@ -44,14 +45,20 @@ pub enum NpzError {
         /// their keys
         keys: Vec<String>,
     },
-    /// More data than a bundle may hold.
-    #[error("the bundle holds more than {limit} bytes; split it")]
+    /// More data than a file of its size may hold.
+    #[error(
+        "array {key:?} would take more than the {limit} bytes of memory left for it; save fewer poses in one file"
+    )]
     TooLarge {
-        /// the largest size
+        /// its key
+        key: String,
+        /// what is left
         limit: u64,
     },
     /// A face with a corner that does not exist.
-    #[error("face {face} uses vertex {vertex}, but there are only {vertices} vertices")]
+    #[error(
+        "face {face} uses vertex {vertex}, but there are only {vertices} vertices; save the faces of this mesh"
+    )]
     Face {
         /// the face at fault
         face: usize,
@@ -61,7 +68,7 @@ pub enum NpzError {
         vertices: usize,
     },
     /// A parent that does not exist.
-    #[error("joint {joint} has the parent {parent}, but there are only {joints} joints")]
+    #[error("joint {joint} has the parent {parent}, but there are only {joints} joints; use -1 for a root")]
     Parent {
         /// the joint at fault
         joint: usize,

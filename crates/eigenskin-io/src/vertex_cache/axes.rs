@@ -1,9 +1,9 @@
-//! Other axes and other units: which turn and which factor take a cache to the rig.
+//! Other axes, other units, another place: which turn, factor and shift take a cache to the rig.
 
 use eigenskin::glam::{DVec3, Vec3};
 
-/// A signed permutation of the axes and a uniform factor: coordinate `i` of the rig is
-/// `signs[i] · factor ·` coordinate `axes[i]` of the cache.
+/// A signed permutation of the axes, a uniform factor and a shift: coordinate `i` of the rig is
+/// `signs[i] · factor ·` coordinate `axes[i]` of the cache `+ shift[i]`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AxesAndUnit {
     /// `rig axis` → cache axis
@@ -12,20 +12,25 @@ pub struct AxesAndUnit {
     pub signs: [f64; 3],
     /// rig units per cache unit
     pub factor: f64,
+    /// in the rig's axes and unit, the same in all frames; zero unless nothing else fits
+    pub shift: DVec3,
 }
 
 /// Factors this near to a usual one are that one.
 const SNAP: f64 = 1e-4;
 
 impl AxesAndUnit {
-    /// The rig's own axes and unit.
-    pub const SAME: Self = Self { axes: [0, 1, 2], signs: [1.0; 3], factor: 1.0 };
+    /// The rig's own axes, unit and place.
+    pub const SAME: Self = Self { axes: [0, 1, 2], signs: [1.0; 3], factor: 1.0, shift: DVec3::ZERO };
 
-    /// A point of the cache in the rig's axes and unit.
+    /// A point of the cache in the rig's axes, unit and place.
     pub fn apply(&self, point: Vec3) -> Vec3 {
-        let from = point.as_dvec3().to_array();
+        self.apply_exactly(point.as_dvec3().to_array()).as_vec3()
+    }
+
+    fn apply_exactly(&self, from: [f64; 3]) -> DVec3 {
         let along = |axis: usize| self.signs[axis] * self.factor * from[self.axes[axis]];
-        DVec3::new(along(0), along(1), along(2)).as_vec3()
+        DVec3::new(along(0), along(1), along(2)) + self.shift
     }
 
     /// All that take the box around `cache` to the box around `rig`, give or take `tolerance`:
@@ -40,7 +45,7 @@ impl AxesAndUnit {
             return candidates;
         }
         for (axes, signs) in orientations() {
-            let candidate = Self { axes, signs, factor };
+            let candidate = Self { axes, signs, factor, shift: DVec3::ZERO };
             let (a, b) = (candidate.apply(cache_low.as_vec3()), candidate.apply(cache_high.as_vec3()));
             let near = |a: Vec3, b: DVec3| (a.as_dvec3() - b).abs().max_element() <= tolerance;
             if candidate != Self::SAME && near(a.min(b), rig_low) && near(a.max(b), rig_high) {
@@ -48,6 +53,28 @@ impl AxesAndUnit {
             }
         }
         candidates
+    }
+
+    /// Turns that take the box around `cache` to one as large as that around `rig`, but elsewhere,
+    /// with the shift that remains. A mirror image at another place is too much to guess.
+    pub fn shifted_candidates(rig: &[Vec3], cache: &[Vec3], tolerance: f64) -> Vec<Self> {
+        let (rig_low, rig_high) = box_around(rig);
+        let (cache_low, cache_high) = box_around(cache);
+        let factor = usual_factor((rig_high - rig_low).length() / (cache_high - cache_low).length());
+        if !factor.is_finite() || factor <= 0.0 {
+            return Vec::new();
+        }
+        let turns = orientations().into_iter().filter(|&(axes, signs)| determinant(axes, signs) > 0.0);
+        let placed = turns.filter_map(|(axes, signs)| {
+            let turned = Self { axes, signs, factor, shift: DVec3::ZERO };
+            let corner = |corner: DVec3| turned.apply_exactly(corner.to_array());
+            let (a, b) = (corner(cache_low), corner(cache_high));
+            let (from_low, from_high) = (rig_low - a.min(b), rig_high - a.max(b));
+            let same_size = (from_low - from_high).abs().max_element() <= tolerance;
+            let shift = 0.5 * (from_low + from_high);
+            (same_size && shift.is_finite() && shift.length() > tolerance).then_some(Self { shift, ..turned })
+        });
+        placed.collect()
     }
 
     /// What is different, in words; nothing when all is the same.
@@ -71,6 +98,10 @@ impl AxesAndUnit {
                 "another unit (1 of it is {} of the rig's)",
                 (self.factor * 1e6).round() / 1e6
             ));
+        }
+        if self.shift != DVec3::ZERO {
+            let [x, y, z] = self.shift.to_array().map(|s| (s * 1e4).round() / 1e4);
+            parts.push(format!("another place in all frames (it was moved by {x}, {y}, {z} to the rig)"));
         }
         if parts.is_empty() { None } else { Some(format!("the cache has {}", parts.join(" and "))) }
     }
@@ -144,6 +175,27 @@ mod tests {
             "{words}"
         );
         assert_eq!(AxesAndUnit::SAME.describe(), None);
+    }
+
+    #[test]
+    fn a_turned_and_shifted_cache_is_brought_back() {
+        let rig = [Vec3::new(0.1, 0.0, 0.3), Vec3::new(0.5, 1.7, 0.2), Vec3::new(-0.4, 0.9, -0.1)];
+        let cache: Vec<Vec3> =
+            rig.iter().map(|p| 100.0 * Vec3::new(p.x, -p.z, p.y) + Vec3::new(50.0, 0.0, -20.0)).collect();
+        assert_eq!(AxesAndUnit::candidates(&rig, &cache, 1e-3), [AxesAndUnit::SAME]);
+        let candidates = AxesAndUnit::shifted_candidates(&rig, &cache, 1e-3);
+        // Half turns keep the box as well; the vertices decide.
+        let brings_back =
+            |c: &&AxesAndUnit| rig.iter().zip(&cache).all(|(r, &p)| c.apply(p).distance(*r) < 1e-5);
+        let found = candidates.iter().find(brings_back).unwrap();
+        assert!(found.shift.abs_diff_eq(DVec3::new(-0.5, 0.2, 0.0), 1e-6), "{}", found.shift);
+        assert!(found.describe().unwrap().contains("another place in all frames (it was moved by -0.5, 0.2"));
+        // A box at its own place is no shift.
+        assert!(
+            AxesAndUnit::shifted_candidates(&rig, &rig, 1e-3)
+                .iter()
+                .all(|c| c.axes != [0, 1, 2] || c.signs != [1.0; 3])
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Vertex order is no identity: programs merge, split and sort vertices. What both sides agree on is
 //! the rest shape. Vertices of a texture seam are several in a rig and one in a cache: many to one.
 
-use eigenskin::glam::Vec3;
+use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::rig::Rig;
 
 use super::error::{CorrespondenceError, NAMED, flat_shading_hint};
@@ -16,12 +16,15 @@ pub const EXACT: f64 = 1e-5;
 /// A rest frame that is further from the rig than this share of the size is another shape.
 pub const LARGEST_DRIFT: f64 = 1e-3;
 
+/// How many times nearer one explanation has to be than another.
+const CLEARLY: f64 = 4.0;
+
 /// How to read a cache as shapes of a rig.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Correspondence {
     /// `rig vertex` → cache vertex
     pub cache_vertex: Vec<u32>,
-    /// what takes the cache to the rig's axes and unit
+    /// what takes the cache to the rig's axes, unit and place
     pub axes_and_unit: AxesAndUnit,
     /// largest distance between the rest frame and the rig's rest shape, share of the size
     pub drift: f64,
@@ -46,27 +49,26 @@ impl Correspondence {
         };
         let positions = rig.mesh().positions();
         let size = rig.mesh().size();
-        let candidates = AxesAndUnit::candidates(positions, rest, 2.0 * LARGEST_DRIFT * size);
-        let mut matches: Vec<Match> = Vec::new();
-        for &axes_and_unit in &candidates {
-            let found = Match::find(positions, rest, axes_and_unit, size, true);
-            if !found.unmatched.is_empty() {
-                continue;
-            }
-            // The same order as well: no doubt about the axes.
-            if found.same_order {
-                matches = vec![found];
-                break;
-            }
-            matches.push(found);
+        let tolerance = 2.0 * LARGEST_DRIFT * size;
+        let mut candidates = AxesAndUnit::candidates(positions, rest, tolerance);
+        let mut matches = matches(positions, rest, size, &candidates);
+        if matches.is_empty() {
+            let shifted = AxesAndUnit::shifted_candidates(positions, rest, tolerance);
+            matches = self::matches(positions, rest, size, &shifted);
+            candidates.extend(shifted);
         }
         let ways = matches.len();
-        let best = matches
-            .into_iter()
-            .min_by(|a, b| a.misfit(cache, expected).total_cmp(&b.misfit(cache, expected)));
-        let Some(found) = best else {
+        let mut by_misfit: Vec<(f64, Match)> =
+            matches.into_iter().map(|found| (found.misfit(cache, expected), found)).collect();
+        by_misfit.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let second = by_misfit.get(1).map(|(misfit, _)| *misfit);
+        let Some((misfit, found)) = by_misfit.into_iter().next() else {
             return Err(not_matched(rig, cache, rest_frame, &candidates));
         };
+        if found.axes_and_unit.shift != DVec3::ZERO {
+            let alike = second.is_some_and(|second| second <= CLEARLY * misfit);
+            found.check_shift(cache, rest_frame, expected, alike)?;
+        }
         let mut notes: Vec<String> = found.axes_and_unit.describe().into_iter().collect();
         if ways > 1 {
             notes.push(format!(
@@ -97,6 +99,21 @@ impl Correspondence {
     pub fn shape(&self, frame: &[Vec3]) -> Vec<Vec3> {
         self.cache_vertex.iter().map(|&vertex| self.axes_and_unit.apply(frame[vertex as usize])).collect()
     }
+}
+
+/// All candidates in which every rig vertex has a partner. The same order as well is beyond doubt.
+fn matches(rig: &[Vec3], cache_rest: &[Vec3], size: f64, candidates: &[AxesAndUnit]) -> Vec<Match> {
+    let mut matches: Vec<Match> = Vec::new();
+    for &axes_and_unit in candidates {
+        let found = Match::find(rig, cache_rest, axes_and_unit, size, true);
+        if found.unmatched.is_empty() && found.same_order {
+            return vec![found];
+        }
+        if found.unmatched.is_empty() {
+            matches.push(found);
+        }
+    }
+    matches
 }
 
 /// The rest frame in one orientation, against the rig.
@@ -168,6 +185,38 @@ impl Match {
             shape.iter().enumerate().map(distance).sum()
         };
         expected.iter().map(of_frame).sum()
+    }
+
+    /// Checks that the shift of the rest frame is that of all frames, as an object that stood beside
+    /// the origin has it: on average each posed frame has to be where plain skinning puts it.
+    fn check_shift(
+        &self,
+        cache: &VertexCache,
+        rest_frame: usize,
+        expected: &[(usize, Vec<Vec3>)],
+        alike: bool,
+    ) -> Result<(), CorrespondenceError> {
+        let shift = self.axes_and_unit.shift;
+        let refuse = |problem: String| CorrespondenceError::Shift { shift: shift.to_array(), problem };
+        if alike {
+            return Err(refuse("the rest shape fits in several orientations there".into()));
+        }
+        for (frame, shape) in expected.iter().filter(|(frame, _)| *frame != rest_frame) {
+            let place = |(vertex, expected): (usize, &Vec3)| {
+                let partner = cache.frames[*frame][self.choices.of(vertex)[0] as usize];
+                self.axes_and_unit.apply(partner).as_dvec3() - expected.as_dvec3()
+            };
+            let away = shape.iter().enumerate().map(place).sum::<DVec3>() / shape.len() as f64;
+            if away.length() * CLEARLY > shift.length() {
+                let stays = (away - shift).length() * CLEARLY <= shift.length();
+                return Err(refuse(if stays {
+                    format!("frame {frame} is not shifted")
+                } else {
+                    format!("frame {frame} is shifted otherwise, or the shift is too small to tell")
+                }));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -133,6 +133,17 @@ pub enum CorrespondenceError {
         /// what else there is to say
         hint: String,
     },
+    /// A rest frame elsewhere, with frames that do not agree.
+    #[error(
+        "the rest frame is the rig's rest shape shifted by {:.4}, {:.4}, {:.4}, but {problem}; apply the object's location and export all frames again",
+        -shift[0], -shift[1], -shift[2]
+    )]
+    Shift {
+        /// what would bring the rest frame to the rig
+        shift: [f64; 3],
+        /// why that is not done
+        problem: String,
+    },
     /// Rig vertices for which several cache vertices would do.
     #[error(
         "{count} of the rig's vertices ({}) have several vertices of the cache at their place in the rest frame, which move differently and cannot be told apart; export faces with the cache (OBJ), keep the rig's vertex order, or part the touching surfaces at rest{hint}",

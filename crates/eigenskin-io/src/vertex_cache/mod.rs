@@ -48,21 +48,22 @@ pub struct VertexCache {
 /// A cache may not be larger than this, whatever its header claims.
 const LARGEST_CACHE: u64 = 1 << 30;
 
+/// Frames of one cache at most; each costs more than its vertices.
+const MOST_FRAMES: i32 = 1_000_000;
+
 /// Reads a cache; the format follows from the name: `.pc2`, `.mdd`, `.npy`, `.npz`, or a folder of
 /// OBJ files.
 pub fn read_cache(path: &Path) -> Result<VertexCache, CacheError> {
     if path.is_dir() {
         return obj::read_folder(path);
     }
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
-    match extension.as_str() {
-        "pc2" => pc2::parse(path, &file_bytes(path)?),
-        "mdd" => mdd::parse(path, &file_bytes(path)?),
-        "npy" => npy::parse_array(path, &file_bytes(path)?),
-        "npz" => npy::parse_archive(path, &file_bytes(path)?),
-        "obj" => obj::parse_single(path, &file_bytes(path)?),
-        _ => Err(CacheError::UnknownExtension { path: path.into() }),
-    }
+    let parse = parser(path)?;
+    parse(path, &file_bytes(path)?)
+}
+
+/// The cache in the bytes of a file; the format follows from its name.
+pub fn cache_of(name: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
+    parser(name)?(name, bytes)
 }
 
 /// Reads a folder with one OBJ file per frame, in natural order of their names (`pose 2` before
@@ -111,13 +112,22 @@ impl VertexCache {
     }
 }
 
-fn file_bytes(path: &Path) -> Result<Vec<u8>, CacheError> {
-    let fail = |error| CacheError::Io { path: path.into(), error };
-    let size = std::fs::metadata(path).map_err(fail)?.len();
-    if size > LARGEST_CACHE {
-        return Err(CacheError::TooLarge { path: path.into(), limit: LARGEST_CACHE });
+type Parser = fn(&Path, &[u8]) -> Result<VertexCache, CacheError>;
+
+fn parser(path: &Path) -> Result<Parser, CacheError> {
+    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
+    match extension.as_str() {
+        "pc2" => Ok(pc2::parse),
+        "mdd" => Ok(mdd::parse),
+        "npy" => Ok(npy::parse_array),
+        "npz" => Ok(npy::parse_archive),
+        "obj" => Ok(obj::parse_single),
+        _ => Err(CacheError::UnknownExtension { path: path.into() }),
     }
-    std::fs::read(path).map_err(fail)
+}
+
+fn file_bytes(path: &Path) -> Result<Vec<u8>, CacheError> {
+    crate::whole_file::read(path, LARGEST_CACHE).map_err(|error| CacheError::Io { path: path.into(), error })
 }
 
 /// Frames of points from `data`, which must hold exactly `frames × vertices` of them.
@@ -131,6 +141,9 @@ fn frames_of(
     let fail = |problem: String| CacheError::Damaged { path: path.into(), problem };
     if frames < 1 || vertices < 1 {
         return Err(fail(format!("its header says {frames} frames of {vertices} vertices")));
+    }
+    if frames > MOST_FRAMES {
+        return Err(fail(format!("its header says {frames} frames, at most {MOST_FRAMES} are read")));
     }
     let (frames, vertices) = (frames as u64, vertices as u64);
     let expected = frames

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use eigenskin::glam::{DVec3, Vec3};
 
-use super::{CacheError, LARGEST_CACHE, VertexCache};
+use super::{CacheError, VertexCache};
 use crate::npz::NpzError;
-use crate::npz::archive;
+use crate::npz::archive::{self, LARGEST_BUNDLE};
 use crate::npz::array::{Array, Data};
 
 /// Arrays that are taken for the shapes, when an archive has several.
@@ -15,7 +15,7 @@ const SHAPES: [&str; 2] = ["truth", "positions"];
 
 /// Reads an `.npy` file from the bytes of `path`.
 pub fn parse_array(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
-    let (array, _) = Array::read("positions", &mut Cursor::new(bytes), LARGEST_CACHE)
+    let (array, _) = Array::read("positions", &mut Cursor::new(bytes), LARGEST_BUNDLE)
         .map_err(|error| damaged(path, &error))?;
     VertexCache::new(path, shapes(path, "its array", &array)?, None, None)
 }

@@ -7,6 +7,9 @@ use eigenskin::glam::Vec3;
 
 use super::{CacheError, LARGEST_CACHE, VertexCache, file_bytes, natural_order, save};
 
+/// Bytes of one file at most; a short face takes several times its text in memory.
+const LARGEST_OBJ: u64 = 1 << 27;
+
 /// Positions and faces of one file.
 struct Shape {
     positions: Vec<Vec3>,
@@ -100,38 +103,32 @@ fn obj_files(folder: &Path) -> Result<Vec<PathBuf>, CacheError> {
 }
 
 fn parse(path: &Path, bytes: &[u8]) -> Result<Shape, CacheError> {
+    if bytes.len() as u64 > LARGEST_OBJ {
+        return Err(CacheError::TooLarge { path: path.into(), limit: LARGEST_OBJ });
+    }
     let mut shape = Shape { positions: Vec::new(), faces: Vec::new() };
-    // Names of objects may be in any encoding; what is read here is plain ASCII.
-    let text = String::from_utf8_lossy(bytes);
-    for (index, line) in text.lines().enumerate() {
+    let mut lines = bytes.split(|&byte| byte == b'\n').enumerate();
+    while let Some((index, line)) = lines.next() {
+        // Names of objects may be in any encoding; what is read here is plain ASCII.
+        let line = line.trim_ascii();
+        let (key, mut rest) = line.split_at(line.iter().take_while(|b| !b.is_ascii_whitespace()).count());
+        if !matches!(key, b"v" | b"f") {
+            continue;
+        }
+        let mut text = String::new();
+        // A backslash at its end continues a line. Only of those read here: a comment may end so.
+        while let Some(start) = rest.strip_suffix(b"\\") {
+            text.push_str(&String::from_utf8_lossy(start));
+            text.push(' ');
+            rest = lines.next().map_or(&b""[..], |(_, line)| line.trim_ascii());
+        }
+        text.push_str(&String::from_utf8_lossy(rest));
         let fail = |problem: String| CacheError::Line { path: path.into(), line: index + 1, problem };
-        let mut words = line.split_ascii_whitespace();
-        match words.next() {
-            Some("v") => {
-                let mut number = || {
-                    let word = words.next().ok_or_else(|| fail("a vertex has three numbers".into()))?;
-                    let number: f32 = word.parse().map_err(|_| fail(format!("{word:?} is not a number")))?;
-                    if number.is_finite() {
-                        Ok(number)
-                    } else {
-                        Err(fail(format!("{word} is not a finite number")))
-                    }
-                };
-                shape.positions.push(Vec3::new(number()?, number()?, number()?));
-            }
-            Some("f") => {
-                let corner = |word: &str| {
-                    corner(word, shape.positions.len())
-                        .ok_or_else(|| fail(format!("{word:?} is no vertex of a face")))
-                };
-                let corners = words.take_while(|word| !word.starts_with('#'));
-                let face = corners.map(corner).collect::<Result<Vec<u32>, _>>()?;
-                if face.len() < 3 {
-                    return Err(fail("a face has at least three corners".into()));
-                }
-                shape.faces.push(face);
-            }
-            _ => {}
+        let words = text.split_ascii_whitespace().take_while(|word| !word.starts_with('#'));
+        if key == b"v" {
+            shape.positions.push(vertex(words).map_err(fail)?);
+        } else {
+            shape.faces.push(face(words, shape.positions.len()).map_err(fail)?);
         }
     }
     let vertices = shape.positions.len();
@@ -142,6 +139,34 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<Shape, CacheError> {
         return Err(CacheError::Face { path: path.into(), corner: u64::from(corner) + 1, vertices });
     }
     Ok(shape)
+}
+
+/// The first three numbers; a weight or a colour may follow.
+fn vertex<'a>(mut words: impl Iterator<Item = &'a str>) -> Result<Vec3, String> {
+    let mut number = || {
+        let word = words.next().ok_or_else(|| "a vertex has three numbers".to_string())?;
+        let number: f32 = word.parse().map_err(|_| format!("{:?} is not a number", shortened(word)))?;
+        if number.is_finite() {
+            Ok(number)
+        } else {
+            Err(format!("{} is not a finite number", shortened(word)))
+        }
+    };
+    Ok(Vec3::new(number()?, number()?, number()?))
+}
+
+/// The corners, where `vertices` have come so far.
+fn face<'a>(words: impl Iterator<Item = &'a str>, vertices: usize) -> Result<Vec<u32>, String> {
+    let corner = |word: &'a str| {
+        corner(word, vertices).ok_or_else(|| format!("{:?} is no vertex of a face", shortened(word)))
+    };
+    let corners = words.map(corner).collect::<Result<Vec<u32>, _>>()?;
+    if corners.len() < 3 { Err("a face has at least three corners".into()) } else { Ok(corners) }
+}
+
+/// A binary file has very long words.
+fn shortened(word: &str) -> String {
+    word.chars().take(40).collect()
 }
 
 /// The vertex of a corner such as `7`, `7/1/7` or `-1` (the last one so far), from 0.
