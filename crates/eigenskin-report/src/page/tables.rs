@@ -30,7 +30,7 @@ pub(super) fn methods(report: &Report) -> Markup {
                 "; “ratio” is that over the distance that linear blending leaves. Smaller is better. "
                 "Poses that were learnt from and poses that were not stand in columns of their own."
             }
-            div.scroll role="region" aria-labelledby="methods" tabindex="0" {
+            div.scroll role="region" aria-label="Table of methods" tabindex="0" {
                 table.methods {
                     caption.hidden { "Errors of methods, and what they store" }
                     thead {
@@ -145,7 +145,7 @@ pub(super) fn normals(report: &Report) -> Markup {
                 "turn normals in one of two ways: with the blended matrix (three.js) or with its inverse "
                 "transpose (Bevy)."
             }
-            div.scroll role="region" aria-labelledby="normals" tabindex="0" {
+            div.scroll role="region" aria-label="Table of normals" tabindex="0" {
                 table {
                     caption.hidden { "Normal errors" }
                     thead {
