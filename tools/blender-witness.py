@@ -79,11 +79,9 @@ def weights_of(mesh):
     return [key.value for key in list(keys.key_blocks)[1:]]
 
 
-def sign_changes(path, weights):
-    """How many coordinates use their positive and their negative target at different frames."""
-    raw = path.read_bytes()
-    document = json.loads(raw[20 : 20 + int.from_bytes(raw[12:16], "little")])
-    names = document["meshes"][0]["extras"]["targetNames"]
+def sign_changes(names, weights):
+    """How many coordinates use their positive and their negative target at different frames, from
+    the names of the targets and the weights [frame, target]."""
     if len(names) != weights.shape[1]:
         raise Disagreement(f"Blender has {weights.shape[1]} shape keys, the file {len(names)} targets")
     pairs, changing = 0, 0
@@ -100,11 +98,15 @@ def sign_changes(path, weights):
 
 
 def witness(path):
-    """Compares a file with its shapes; the line to print."""
+    """Compares a file with its shapes: the line to print, and how many coordinates change sign."""
     baked = json.loads(path.with_suffix(".json").read_text())
     shapes = sorted(path.with_suffix("").glob("frame-*.obj"))
     if len(shapes) != len(baked["times"]):
         raise Disagreement(f"{len(shapes)} OBJs for {len(baked['times'])} frames")
+    raw = path.read_bytes()
+    document = json.loads(raw[20 : 20 + int.from_bytes(raw[12:16], "little")])
+    if len(document["animations"]) != 1:
+        raise Disagreement(f"{len(document['animations'])} clips; one is expected")
     mesh_object = import_glb(path)
     render = bpy.context.scene.render
     rate = render.fps / render.fps_base
@@ -129,7 +131,7 @@ def witness(path):
             largest, where = float(distances.max()), (frame + 1, int(distances.argmax()))
         weights.append(weights_of(mesh_object.data))
     relative = largest / baked["size"]
-    changing = sign_changes(path, np.array(weights))
+    changing = sign_changes(document["meshes"][0]["extras"]["targetNames"], np.array(weights))
     line = (
         f"{len(shapes)} frames, {len(mesh_object.data.vertices)} vertices, "
         f"{changing} coordinates change sign, largest difference / size {relative:.1e}"
@@ -152,7 +154,7 @@ def main(arguments):
         except (Disagreement, OSError, RuntimeError) as problem:
             failed = True
             print(f"Blender {bpy.app.version_string} disagrees: {argument.name}: {problem}", flush=True)
-    if changing == 0:
+    if changing == 0 and not failed:
         failed = True
         print("no coordinate changes its sign in these clips: they witness too little")
     # Blender's own shutdown is slow and may crash; everything has been said.
