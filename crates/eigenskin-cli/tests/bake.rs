@@ -128,6 +128,14 @@ fn a_baked_clip_is_what_the_shapes_show() {
         arguments.extend(rate.iter().flat_map(|rate| ["--rate", rate]));
         let report = json_of(&arguments);
         let (frames, duration) = (report["frames"].as_u64().unwrap(), report["duration"].as_f64().unwrap());
+        let times = report["times"].as_array().unwrap();
+        assert_eq!(times.len() as u64, frames);
+        assert!(
+            (times[times.len() - 1].as_f64().unwrap() - times[0].as_f64().unwrap() - duration).abs() < 1e-9
+        );
+        // The scene is in metres, the arm in centimetres.
+        let size = arm(1000).unwrap().rig.mesh().size() * 0.01;
+        assert!((report["size"].as_f64().unwrap() / size - 1.0).abs() < 1e-5, "{}", report["size"]);
         if let Some(rate) = expected {
             assert_eq!(frames as f64, 1.0 + (duration * rate).round());
         }

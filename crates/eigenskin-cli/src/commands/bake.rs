@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use eigenskin::bounding_sphere::BoundingSphere;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
 use eigenskin::model::Model;
@@ -95,7 +96,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             write_shapes(args, &file, &model, &motion, &output)
         })?);
     }
-    output.json(&report(&motion, matching.as_ref(), &written))
+    output.json(&report(&file, &motion, matching.as_ref(), &written))
 }
 
 /// What can be said before anything is read.
@@ -297,10 +298,21 @@ fn write_shapes(
     Ok(written)
 }
 
-fn report(motion: &Motion, matching: Option<&Matching>, written: &[Value]) -> Value {
+/// Diameter of the smallest sphere around the rest shape where the GLB shows it: the unit in which
+/// differences between shapes are judged.
+fn size_in_scene(file: &RigFile) -> f64 {
+    let to_scene =
+        |position: &Vec3| file.layout().scene_from_mesh.transform_point3(position.as_dvec3()).as_vec3();
+    let rest: Vec<Vec3> = file.rig().mesh().positions().iter().map(to_scene).collect();
+    2.0 * BoundingSphere::of(&rest).radius
+}
+
+fn report(file: &RigFile, motion: &Motion, matching: Option<&Matching>, written: &[Value]) -> Value {
     let mut report = json!({
         "clip": motion.name,
         "frames": motion.poses.len(),
+        "times": motion.times,
+        "size": size_in_scene(file),
         "duration": motion.duration(),
         "written": written,
     });

@@ -32,7 +32,7 @@ pub(super) fn methods(report: &Report) -> Markup {
                 "1 is no better, 0 is perfect. What the methods store beyond the rig is the price."
             }
             p.hint { "The table is wide: scroll it sideways." }
-            div.scroll role="region" aria-labelledby="methods" tabindex="0" {
+            div.scroll role="region" aria-label="Table of methods" tabindex="0" {
                 table.methods {
                     caption.hidden { "Errors of methods, and what they store" }
                     thead {
@@ -190,7 +190,7 @@ pub(super) fn normals(report: &Report) -> Markup {
                 "they are off. Engines turn normals in one of two ways: with the blended matrix (three.js) or "
                 "with its inverse transpose (Bevy)."
             }
-            div.scroll role="region" aria-labelledby="normals" tabindex="0" {
+            div.scroll role="region" aria-label="Table of normals" tabindex="0" {
                 table.names {
                     caption.hidden { "Mean angle between true and shown normals" }
                     thead {

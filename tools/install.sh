@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module.
+#
+#   bash tools/install.sh BUILD_DIR LOG_DIR
+#
+# Debian packages need root and apt-get; elsewhere install what the logs name. For each tool there is
+# LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used.
+set -uo pipefail
+build=$1 logs=$2
+mkdir -p "$build" "$logs"
+rm -f "$logs"/{npm,chromium,blender}.ready
+tools=$(cd "$(dirname "$0")" && pwd)
+venv=$build/check-python
+# What Blender's module links to and does not bring along.
+blender_libraries=(libegl1 libgl1 libice6 libsm6 libx11-6 libxext6 libxfixes3 libxi6 libxkbcommon0 libxrender1)
+
+find_chromium() {
+  local place
+  for place in "${CHROMIUM-}" /usr/bin/chromium /usr/bin/chromium-browser /usr/bin/google-chrome; do
+    [ -x "$place" ] && echo "$place" && return
+  done
+  return 1
+}
+# The one Python that Blender 4.5 is built for, with what a virtual environment needs.
+find_python() {
+  local python
+  for python in python3.11 python3 /usr/bin/python3; do
+    "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || continue
+    echo "$python" && return
+  done
+  return 1
+}
+
+# All Debian packages in one call: two at a time would fight over dpkg's lock.
+debian_packages() {
+  local missing=() library
+  command -v npm >/dev/null || missing+=(nodejs npm)
+  find_chromium >/dev/null || missing+=(chromium)
+  find_python >/dev/null || missing+=(python3 python3-venv)
+  if command -v dpkg-query >/dev/null; then
+    for library in "${blender_libraries[@]}"; do
+      dpkg-query -W -f '${Status}' "$library" 2>/dev/null | grep -q ' installed$' || missing+=("$library")
+    done
+  fi
+  [ "${#missing[@]}" = 0 ] && echo "nothing is missing" && return
+  echo "missing: ${missing[*]}"
+  command -v apt-get >/dev/null && [ "$(id -u)" = 0 ] || { echo "they can only be installed by root with apt-get"; return 1; }
+  apt-get update -qq &&
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+}
+npm_packages() {
+  command -v npm >/dev/null || { echo "npm is missing: install Node.js 18 or newer"; return 1; }
+  (cd "$tools" && npm ci --no-audit --no-fund)
+}
+chromium() {
+  local place
+  place=$(find_chromium) || { echo "Chromium is missing: install it, or set CHROMIUM to its path"; return 1; }
+  "$place" --version
+}
+blender() {
+  local python
+  if ! "$venv/bin/python" -c 'import bpy' 2>/dev/null; then
+    python=$(find_python) || { echo "Python 3.11 with venv is missing: Blender 4.5 works with no other"; return 1; }
+    "$python" -m venv --clear "$venv" || return 1
+    "$venv/bin/python" -m pip install --disable-pip-version-check --quiet 'bpy==4.5.*' || return 1
+  fi
+  # Names the library that is missing, if one is.
+  BLENDER_USER_RESOURCES=$build/check-blender "$venv/bin/python" -c 'import bpy; print("Blender", bpy.app.version_string)'
+}
+# install TOOL FUNCTION: with its own log and mark.
+install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
+
+debian_packages >"$logs/apt.log" 2>&1
+install npm npm_packages &
+install blender blender &
+install chromium chromium
+wait
