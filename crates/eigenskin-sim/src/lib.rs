@@ -10,6 +10,16 @@
 //! micrometres and one of a hundred metres are the same problem.
 
 pub mod bones;
+mod assembly;
+pub mod calculix;
+pub mod contact;
+pub mod element;
 pub mod lattice;
+pub mod material;
+pub mod path;
+pub mod problem;
+mod small_matrix;
+pub mod solver;
+mod sparse_cholesky;
 
 pub use glam;
