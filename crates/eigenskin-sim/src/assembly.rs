@@ -141,8 +141,8 @@ impl Assembly {
     pub fn multiply(&self, values: &[f64], x: &[f64], y: &mut [f64]) {
         y.fill(0.0);
         for column in 0..x.len() {
-            let entries = self.pattern.column_start[column] as usize
-                ..self.pattern.column_start[column + 1] as usize;
+            let entries =
+                self.pattern.column_start[column] as usize..self.pattern.column_start[column + 1] as usize;
             let mut sum = 0.0;
             for entry in entries {
                 let row = self.pattern.row[entry] as usize;

@@ -20,6 +20,8 @@ pub struct Displacements {
     pub by: Vec<DVec3>,
 }
 
+// Numbers are written with 13 digits: CalculiX reads fields of at most 20 characters.
+
 /// Order of a lattice cell's corners in a C3D8 element.
 const CORNER_ORDER: [usize; 8] = [0, 1, 3, 2, 4, 5, 7, 6];
 
@@ -30,13 +32,13 @@ pub fn write_inp(out: &mut impl Write, problem: &Problem, poses: &[Vec<DAffine3>
     let nodes = lattice.node_count();
     writeln!(out, "*NODE, NSET=LATTICE")?;
     for (node, x) in lattice.nodes.iter().enumerate() {
-        writeln!(out, "{}, {:?}, {:?}, {:?}", node + 1, x.x, x.y, x.z)?;
+        writeln!(out, "{}, {:.12e}, {:.12e}, {:.12e}", node + 1, x.x, x.y, x.z)?;
     }
     writeln!(out, "*NODE, NSET=HELD")?;
     for (point, held) in problem.held().iter().enumerate() {
         let x = lattice.at(&held.embedded, &lattice.nodes);
         for node in [tied_node(nodes, point), driven_node(nodes, point)] {
-            writeln!(out, "{node}, {:?}, {:?}, {:?}", x.x, x.y, x.z)?;
+            writeln!(out, "{node}, {:.12e}, {:.12e}, {:.12e}", x.x, x.y, x.z)?;
         }
     }
     write_cells(out, problem)?;
@@ -67,7 +69,7 @@ fn write_cells(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
         }
         let (c10, d1) = (0.5, 2.0 / problem.material().bulk());
         writeln!(out, "*MATERIAL, NAME=TISSUE{index}\n*HYPERELASTIC, NEO HOOKE")?;
-        writeln!(out, "{:?}, {:?}", c10 * share, d1 / share)?;
+        writeln!(out, "{:.12e}, {:.12e}", c10 * share, d1 / share)?;
         writeln!(out, "*SOLID SECTION, ELSET=CELLS{index}, MATERIAL=TISSUE{index}")?;
     }
     Ok(())
@@ -84,7 +86,7 @@ fn write_springs(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
             writeln!(out, "*EQUATION\n{}", terms.len() + 1)?;
             writeln!(out, "{}, {axis}, -1.", tied_node(nodes, point))?;
             for (node, weight) in &terms {
-                writeln!(out, "{}, {axis}, {weight:?}", node + 1)?;
+                writeln!(out, "{}, {axis}, {weight:.12e}", node + 1)?;
             }
         }
     }
@@ -101,7 +103,7 @@ fn write_springs(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
                 writeln!(out, "{element}, {}, {}", tied_node(nodes, point), driven_node(nodes, point))?;
             }
             writeln!(out, "*SPRING, ELSET=SPRINGS{index}X{axis}\n{axis}, {axis}")?;
-            writeln!(out, "{:?}", f64::from_bits(*stiffness))?;
+            writeln!(out, "{:.12e}", f64::from_bits(*stiffness))?;
         }
     }
     Ok(())
@@ -117,7 +119,7 @@ fn write_step(out: &mut impl Write, problem: &Problem, motions: &[DAffine3]) -> 
         let by = motions[held.group].transform_point3(held.rest) - lattice.at(&held.embedded, &lattice.nodes);
         for axis in 0..3 {
             let node = driven_node(lattice.node_count(), point);
-            writeln!(out, "{node}, {}, {}, {:?}", axis + 1, axis + 1, by[axis])?;
+            writeln!(out, "{node}, {}, {}, {:.12e}", axis + 1, axis + 1, by[axis])?;
         }
     }
     writeln!(out, "*NODE PRINT, NSET=LATTICE, FREQUENCY=1000\nU\n*END STEP")

@@ -9,8 +9,8 @@
 //! edges from the lattice's origin, stress in units of the shear modulus. A character of ten
 //! micrometres and one of a hundred metres are the same problem.
 
-pub mod bones;
 mod assembly;
+pub mod bones;
 pub mod calculix;
 pub mod contact;
 pub mod element;

@@ -41,7 +41,9 @@ pub enum ProblemError {
         what: &'static str,
     },
     /// a part of the body hangs in the air
-    #[error("cell {cell} and those connected to it are held by {held} points, too few to keep them in place: let a bone reach into that part, or leave the part out")]
+    #[error(
+        "cell {cell} and those connected to it are held by {held} points, which are too few or lie on one line: let a bone reach into that part, or leave the part out"
+    )]
     NotHeld {
         /// a cell of the part
         cell: usize,
@@ -57,7 +59,8 @@ pub enum ProblemError {
 }
 
 impl Problem {
-    /// Checks and keeps the parts: every connected part must be held by three points at least.
+    /// Checks and keeps the parts: every connected part must be held by three points at
+    /// least that do not lie on one line.
     pub fn new(
         lattice: Lattice,
         held: Vec<HeldPoint>,
@@ -145,13 +148,15 @@ fn check_cells(lattice: &Lattice) -> Result<(), ProblemError> {
         }
     }
     if used.contains(&false) {
-        return Err(ProblemError::BadCell { cell: 0, what: "the lattice has a node that belongs to no cell" });
+        return Err(ProblemError::BadCell {
+            cell: 0,
+            what: "the lattice has a node that belongs to no cell",
+        });
     }
     Ok(())
 }
 
-/// Three points are the fewest that keep a part from moving freely. Points in line pass; the solver
-/// then finds that the part can still turn.
+/// Three points that are not on one line are the fewest that keep a part from moving freely.
 fn check_that_all_is_held(lattice: &Lattice, held: &[HeldPoint]) -> Result<(), ProblemError> {
     let mut parent: Vec<u32> = (0..lattice.node_count() as u32).collect();
     for corners in &lattice.corners {
@@ -161,18 +166,30 @@ fn check_that_all_is_held(lattice: &Lattice, held: &[HeldPoint]) -> Result<(), P
             parent[other as usize] = first;
         }
     }
-    let mut counts = vec![0; lattice.node_count()];
+    let mut points: Vec<Vec<DVec3>> = vec![Vec::new(); lattice.node_count()];
     for point in held {
         let corner = lattice.corners[point.embedded.cell as usize][0];
-        counts[root_of(&mut parent, corner) as usize] += 1;
+        points[root_of(&mut parent, corner) as usize].push(lattice.at(&point.embedded, &lattice.nodes));
     }
+    let in_place: Vec<bool> = points.iter().map(|points| distance_from_line(points) > 1e-3).collect();
     for (cell, corners) in lattice.corners.iter().enumerate() {
-        let held = counts[root_of(&mut parent, corners[0]) as usize];
-        if held < 3 {
-            return Err(ProblemError::NotHeld { cell, held });
+        let part = root_of(&mut parent, corners[0]) as usize;
+        if !in_place[part] {
+            return Err(ProblemError::NotHeld { cell, held: points[part].len() });
         }
     }
     Ok(())
+}
+
+/// How far points lie from the line through the first and the one furthest from it.
+fn distance_from_line(points: &[DVec3]) -> f64 {
+    let Some(&first) = points.first() else { return 0.0 };
+    let furthest = points
+        .iter()
+        .map(|&x| x - first)
+        .fold(DVec3::ZERO, |a, b| if b.length() > a.length() { b } else { a });
+    let Some(along) = furthest.try_normalize() else { return 0.0 };
+    points.iter().fold(0.0, |largest, &x| largest.max((x - first).cross(along).length()))
 }
 
 fn root_of(parent: &mut [u32], mut node: u32) -> u32 {
@@ -206,6 +223,17 @@ mod tests {
         lattice.filled.push(0.5);
         let error = Problem::new(lattice, held, 1, Material::default()).unwrap_err();
         assert_eq!(error, ProblemError::NotHeld { cell: 1, held: 0 });
+    }
+
+    #[test]
+    fn points_on_a_line_do_not_hold_a_body() {
+        let lattice = Lattice::of_box([1, 1, 3]);
+        let mut held: Vec<HeldPoint> =
+            [0.5, 1.5, 2.5].map(|z| held_at(&lattice, z as usize, DVec3::new(0.5, 0.5, z))).to_vec();
+        let error = Problem::new(lattice.clone(), held.clone(), 1, Material::default()).unwrap_err();
+        assert_eq!(error, ProblemError::NotHeld { cell: 0, held: 3 });
+        held.push(held_at(&lattice, 1, DVec3::new(0.7, 0.5, 1.5)));
+        assert!(Problem::new(lattice, held, 1, Material::default()).is_ok());
     }
 
     #[test]

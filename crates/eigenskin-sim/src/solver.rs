@@ -51,7 +51,7 @@ pub struct Equilibrium {
     pub motions: Vec<DAffine3>,
     /// energy at the start and after each step; never rises but by rounding
     pub energies: Vec<f64>,
-    /// Newton steps taken
+    /// Newton steps taken, without the last one that was within the tolerance
     pub iterations: usize,
     /// factorisations, failed ones counted
     pub factorizations: usize,
@@ -87,13 +87,17 @@ pub enum SolveError {
         found: usize,
     },
     /// the start has no energy
-    #[error("the material is not defined at the start, where a point has no volume left: start nearer to rest, or use the stable neo-Hookean material")]
+    #[error(
+        "the material is not defined at the start, where a point has no volume left: start nearer to rest, or use the stable neo-Hookean material"
+    )]
     BadStart,
     /// the Hessian is singular
     #[error("the body is not held in place: let its bones hold points that do not all lie on one line")]
     NotHeld,
     /// the line search found nothing
-    #[error("no step lowers the energy after {iterations} Newton steps (force out of balance {residual:.1e}): move the bones by smaller turns, or use the stable neo-Hookean material")]
+    #[error(
+        "no step lowers the energy after {iterations} Newton steps (force out of balance {residual:.1e}): move the bones by smaller turns, or use the stable neo-Hookean material"
+    )]
     NoDescent {
         /// steps taken
         iterations: usize,
@@ -101,7 +105,9 @@ pub enum SolveError {
         residual: f64,
     },
     /// too many steps
-    #[error("not in balance after {iterations} Newton steps (the last one moved a node by {step:.1e} cube edges): move the bones by smaller turns, or allow more steps")]
+    #[error(
+        "not in balance after {iterations} Newton steps (the last one moved a node by {step:.1e} cube edges): move the bones by smaller turns, or allow more steps"
+    )]
     NotConverged {
         /// steps taken
         iterations: usize,
@@ -196,11 +202,13 @@ impl<'a> Solver<'a> {
         let (mut projected, mut last_step) = (0, f64::INFINITY);
         for iteration in 0..=params.iterations {
             let before = energies[energies.len() - 1];
-            let volumes = self.gradient(&positions, loads, &mut gradient);
-            let residual = gradient.iter().fold(0.0, |largest: f64, force| largest.max(force.length()));
+            self.gradient(&positions, loads, &mut gradient);
             let mut step = self.newton_step(&positions, &gradient, loads, false)?;
-            last_step = step.by.iter().fold(0.0, |largest: f64, by| largest.max(by.length()));
+            last_step = largest_length(&step.by);
             if last_step <= params.step_tolerance {
+                let (stable, positions) =
+                    (!step.projected, self.finish(positions, &step, loads, &mut energies));
+                let volumes = self.gradient(&positions, loads, &mut gradient);
                 return Ok(Equilibrium {
                     positions,
                     motions: loads.motions.to_vec(),
@@ -208,8 +216,8 @@ impl<'a> Solver<'a> {
                     iterations: iteration,
                     factorizations: self.factorizations - factorizations_before,
                     projected,
-                    stable: !step.projected,
-                    residual,
+                    stable,
+                    residual: largest_length(&gradient),
                     smallest_volume: volumes.smallest,
                     inverted: volumes.inverted,
                 });
@@ -223,6 +231,7 @@ impl<'a> Solver<'a> {
                 next = self.search_line(&positions, &gradient, &step, before, loads);
             }
             let Some((moved, energy)) = next else {
+                let residual = largest_length(&gradient);
                 return Err(SolveError::NoDescent { iterations: iteration, residual });
             };
             projected += usize::from(step.projected);
@@ -266,6 +275,24 @@ impl<'a> Solver<'a> {
     /// Forgets the last factorisation: what follows does not depend on what was solved before.
     pub fn forget(&mut self) {
         self.factorized_at = None;
+    }
+
+    /// Mean seconds of one projected assembly, one assembly and one factorisation at `positions`, for
+    /// measurements.
+    pub fn seconds_at(&mut self, positions: &[DVec3], repeats: u32) -> [f64; 3] {
+        self.factorized_at = None;
+        let mut timed = |work: &mut dyn FnMut(&mut Self)| {
+            let start = std::time::Instant::now();
+            (0..repeats).for_each(|_| work(self));
+            start.elapsed().as_secs_f64() / f64::from(repeats)
+        };
+        [
+            timed(&mut |s| s.assembly.hessian(s.problem, positions, true, &mut s.hessian)),
+            timed(&mut |s| s.assembly.hessian(s.problem, positions, false, &mut s.hessian)),
+            timed(&mut |s| {
+                let _ = s.cholesky.factorize(&s.hessian);
+            }),
+        ]
     }
 
     fn check_counts(&self, start: &[DVec3], motions: &[DAffine3]) -> Result<(), SolveError> {
@@ -348,6 +375,23 @@ impl<'a> Solver<'a> {
         Ok(())
     }
 
+    /// Takes the last, tiny step too, unless the energy shows that it is only rounding.
+    fn finish(
+        &self,
+        positions: Vec<DVec3>,
+        step: &Step,
+        loads: Loads<'_>,
+        energies: &mut Vec<f64>,
+    ) -> Vec<DVec3> {
+        let moved: Vec<DVec3> = positions.iter().zip(&step.by).map(|(&x, &by)| x + by).collect();
+        let reached = self.energy(&moved, loads);
+        if reached <= energies[energies.len() - 1] {
+            energies.push(reached);
+            return moved;
+        }
+        positions
+    }
+
     /// Positions and energy after the longest of the steps 1, ½, ¼ … that lowers the energy enough.
     fn search_line(
         &self,
@@ -374,6 +418,10 @@ impl<'a> Solver<'a> {
         }
         None
     }
+}
+
+fn largest_length(vectors: &[DVec3]) -> f64 {
+    vectors.iter().fold(0.0, |largest, vector| largest.max(vector.length()))
 }
 
 /// Turn of one rigid motion against another, in radians.
