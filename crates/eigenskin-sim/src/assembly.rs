@@ -237,3 +237,95 @@ fn nodes_below(problem: &Problem) -> Vec<Vec<u32>> {
     }
     below
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bones::HeldPoint;
+    use crate::lattice::Lattice;
+    use crate::material::Material;
+    use eigenskin::glam::DQuat;
+
+    /// An L of partly filled cells whose nodes are numbered without any order.
+    fn scrambled_problem() -> Problem {
+        let full = Lattice::of_box([2, 2, 2]);
+        let count = full.node_count() as u32;
+        // 11 and 27 have no common divisor: a permutation.
+        let place = |node: u32| (11 * node + 5) % count;
+        let mut lattice = full.clone();
+        for node in 0..count {
+            lattice.nodes[place(node) as usize] = full.nodes[node as usize];
+        }
+        for (cell, corners) in lattice.corners.iter_mut().enumerate() {
+            *corners = full.corners[cell].map(place);
+            lattice.filled[cell] = 0.15 + 0.1 * cell as f64;
+        }
+        // Cells 0 and 7 stay away; their own corners are each used by no other.
+        let gone = [place(0), place(26)];
+        for cell in [7, 0] {
+            lattice.corners.remove(cell);
+            lattice.filled.remove(cell);
+        }
+        let keep: Vec<u32> = (0..count).filter(|node| !gone.contains(node)).collect();
+        lattice.nodes = keep.iter().map(|&node| lattice.nodes[node as usize]).collect();
+        for corner in lattice.corners.iter_mut().flatten() {
+            *corner = keep.binary_search(corner).unwrap() as u32;
+        }
+        let held = (0..5)
+            .map(|i| {
+                let local = DVec3::new(0.2 * i as f64, 0.9 - 0.1 * i as f64, 0.3);
+                let rest = lattice.nodes[lattice.corners[i][0] as usize] + local;
+                let embedded = lattice.embed_in(i, rest);
+                HeldPoint { embedded, rest, group: i % 2, stiffness: 1.0 + i as f64 }
+            })
+            .collect();
+        Problem::new(lattice, held, 2, Material::default()).unwrap()
+    }
+
+    #[test]
+    fn forces_and_stiffness_are_derivatives_of_the_whole_energy() {
+        let problem = scrambled_problem();
+        let motions = [
+            DAffine3::from_translation(DVec3::new(0.1, 0.2, -0.3)),
+            DAffine3::from_quat(DQuat::from_rotation_x(0.5)),
+        ];
+        let mut positions: Vec<DVec3> = problem
+            .lattice()
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(i, &x)| {
+                let i = i as f64;
+                x + 0.3 * DVec3::new((3.1 * i).sin(), (5.3 * i).cos(), (7.7 * i).sin())
+            })
+            .collect();
+        let unknowns = 3 * positions.len();
+        let mut assembly = Assembly::new(&problem);
+        let mut values = Vec::new();
+        assembly.hessian(&problem, &positions, false, &mut values);
+        let mut forces = Vec::new();
+        gradient(&problem, &positions, &motions, &mut forces);
+        let h = 1e-5;
+        for unknown in 0..unknowns {
+            let (node, axis) = (unknown / 3, unknown % 3);
+            let at = positions[node][axis];
+            let (mut ahead, mut behind) = (Vec::new(), Vec::new());
+            positions[node][axis] = at + h;
+            let mut difference = energy(&problem, &positions, &motions);
+            gradient(&problem, &positions, &motions, &mut ahead);
+            positions[node][axis] = at - h;
+            difference -= energy(&problem, &positions, &motions);
+            gradient(&problem, &positions, &motions, &mut behind);
+            positions[node][axis] = at;
+            assert!((difference / (2.0 * h) - forces[node][axis]).abs() < 1e-7, "{unknown}");
+            let mut unit = vec![0.0; unknowns];
+            unit[unknown] = 1.0;
+            let mut column = vec![0.0; unknowns];
+            assembly.multiply(&values, &unit, &mut column);
+            for other in 0..unknowns {
+                let slope = (ahead[other / 3] - behind[other / 3])[other % 3] / (2.0 * h);
+                assert!((slope - column[other]).abs() < 1e-6, "{other} {unknown}: {slope} {}", column[other]);
+            }
+        }
+    }
+}

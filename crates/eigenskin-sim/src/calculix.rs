@@ -144,10 +144,10 @@ pub fn read_displacements(dat: &str, node_count: usize) -> Vec<Displacements> {
         }
         let words: Vec<&str> = line.split_whitespace().collect();
         let (Some(table), [node, x, y, z]) = (tables.last_mut(), &words[..]) else { continue };
-        if let (Ok(node), Ok(x), Ok(y), Ok(z)) = (node.parse::<usize>(), x.parse(), y.parse(), z.parse()) {
-            if let Some(by) = node.checked_sub(1).and_then(|node| table.by.get_mut(node)) {
-                *by = DVec3::new(x, y, z);
-            }
+        if let (Ok(node), Ok(x), Ok(y), Ok(z)) = (node.parse::<usize>(), x.parse(), y.parse(), z.parse())
+            && let Some(by) = node.checked_sub(1).and_then(|node| table.by.get_mut(node))
+        {
+            *by = DVec3::new(x, y, z);
         }
     }
     tables

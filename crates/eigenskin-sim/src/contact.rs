@@ -79,7 +79,7 @@ pub fn solve_with_rows(
     let first = norm;
     // Rounding costs some steps more than there are eigenvalues.
     for _ in 0..2 * active.len() + 20 {
-        if !(norm > 1e-20 * first) {
+        if norm <= 1e-20 * first || norm.is_nan() {
             break;
         }
         multiply(&direction, &mut product);

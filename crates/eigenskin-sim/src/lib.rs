@@ -13,6 +13,7 @@ mod assembly;
 pub mod bones;
 pub mod calculix;
 pub mod contact;
+mod dissection;
 pub mod element;
 pub mod lattice;
 pub mod material;

@@ -181,7 +181,7 @@ impl Material {
                 }
             }
             Model::NeoHookean => {
-                if !(j > 0.0) {
+                if j <= 0.0 || j.is_nan() {
                     let undefined = f64::NAN;
                     return Derivatives {
                         w: f64::INFINITY,

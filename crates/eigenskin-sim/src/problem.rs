@@ -142,7 +142,7 @@ fn check_cells(lattice: &Lattice) -> Result<(), ProblemError> {
             *used = true;
             let lowest = lattice.nodes[corners[0] as usize];
             let offset = lattice.nodes[node as usize] - lowest - crate::lattice::corner_offset(corner);
-            if !(offset.length() < 1e-9) {
+            if offset.is_nan() || offset.length() > 1e-9 {
                 return bad("its corners are not those of a unit cube");
             }
         }

@@ -23,7 +23,7 @@ pub fn signed_svd(f: &DMat3) -> SignedSvd {
         for (i, j) in PAIRS {
             let (a, b) = (columns[i].length_squared(), columns[j].length_squared());
             let dot = columns[i].dot(columns[j]);
-            if dot * dot <= 1e-32 * a * b || dot == 0.0 {
+            if dot * dot <= 1e-30 * a * b || dot == 0.0 {
                 continue;
             }
             largest = largest.max(dot.abs());
@@ -61,7 +61,7 @@ pub fn symmetric_eigen(matrix: &DMat3) -> (DVec3, DMat3) {
         let mut largest = 0.0_f64;
         for (i, j) in PAIRS {
             let (a, b, off) = (m.col(i)[i], m.col(j)[j], m.col(j)[i]);
-            if off * off <= 1e-34 * (a * a + b * b) || off == 0.0 {
+            if off * off <= 1e-31 * (a * a + b * b) || off == 0.0 {
                 continue;
             }
             largest = largest.max(off.abs());

@@ -9,6 +9,7 @@ use eigenskin::glam::{DAffine3, DMat3, DVec3};
 
 use crate::assembly::{self, Assembly};
 use crate::contact::{ContactRow, solve_with_rows};
+use crate::dissection::nested_dissection;
 use crate::problem::Problem;
 use crate::sparse_cholesky::SparseCholesky;
 
@@ -128,6 +129,9 @@ pub struct Solver<'a> {
     factorizations: usize,
 }
 
+/// Steps beyond this, in cube edges, are far from balance.
+const LONG_STEP: f64 = 0.1;
+
 /// A Newton step that was found.
 struct Step {
     /// `node` → by how much it moves
@@ -140,7 +144,12 @@ impl<'a> Solver<'a> {
     pub fn new(problem: &'a Problem) -> Result<Self, SolveError> {
         let assembly = Assembly::new(problem);
         let unknowns = 3 * problem.lattice().node_count();
-        let cholesky = SparseCholesky::new(&assembly.pattern).ok_or(SolveError::TooLarge { unknowns })?;
+        let order: Vec<u32> = nested_dissection(&problem.lattice().nodes)
+            .into_iter()
+            .flat_map(|node| (0..3).map(move |axis| 3 * node + axis))
+            .collect();
+        let cholesky =
+            SparseCholesky::new(&assembly.pattern, Some(&order)).ok_or(SolveError::TooLarge { unknowns })?;
         Ok(Self::with(problem, assembly, cholesky))
     }
 
@@ -199,11 +208,11 @@ impl<'a> Solver<'a> {
             return Err(SolveError::BadStart);
         }
         let mut gradient = Vec::new();
-        let (mut projected, mut last_step) = (0, f64::INFINITY);
+        let (mut projected, mut last_step, mut project) = (0, f64::INFINITY, false);
         for iteration in 0..=params.iterations {
             let before = energies[energies.len() - 1];
             self.gradient(&positions, loads, &mut gradient);
-            let mut step = self.newton_step(&positions, &gradient, loads, false)?;
+            let mut step = self.newton_step(&positions, &gradient, loads, project)?;
             last_step = largest_length(&step.by);
             if last_step <= params.step_tolerance {
                 let (stable, positions) =
@@ -235,6 +244,8 @@ impl<'a> Solver<'a> {
                 return Err(SolveError::NoDescent { iterations: iteration, residual });
             };
             projected += usize::from(step.projected);
+            // Far from balance, what was indefinite is likely to be so again.
+            project = step.projected && last_step > LONG_STEP;
             positions = moved;
             energies.push(energy);
         }
@@ -275,24 +286,6 @@ impl<'a> Solver<'a> {
     /// Forgets the last factorisation: what follows does not depend on what was solved before.
     pub fn forget(&mut self) {
         self.factorized_at = None;
-    }
-
-    /// Mean seconds of one projected assembly, one assembly and one factorisation at `positions`, for
-    /// measurements.
-    pub fn seconds_at(&mut self, positions: &[DVec3], repeats: u32) -> [f64; 3] {
-        self.factorized_at = None;
-        let mut timed = |work: &mut dyn FnMut(&mut Self)| {
-            let start = std::time::Instant::now();
-            (0..repeats).for_each(|_| work(self));
-            start.elapsed().as_secs_f64() / f64::from(repeats)
-        };
-        [
-            timed(&mut |s| s.assembly.hessian(s.problem, positions, true, &mut s.hessian)),
-            timed(&mut |s| s.assembly.hessian(s.problem, positions, false, &mut s.hessian)),
-            timed(&mut |s| {
-                let _ = s.cholesky.factorize(&s.hessian);
-            }),
-        ]
     }
 
     fn check_counts(&self, start: &[DVec3], motions: &[DAffine3]) -> Result<(), SolveError> {
@@ -402,7 +395,7 @@ impl<'a> Solver<'a> {
         loads: Loads<'_>,
     ) -> Option<(Vec<DVec3>, f64)> {
         let slope: f64 = gradient.iter().zip(&step.by).map(|(force, by)| force.dot(*by)).sum();
-        if !(slope < 0.0) {
+        if slope >= 0.0 || slope.is_nan() {
             return None;
         }
         // Below this, differences of energies are rounding.
@@ -434,4 +427,87 @@ pub(crate) fn angle_between(a: &DMat3, b: &DMat3) -> f64 {
     );
     let trace = relative.x_axis.x + relative.y_axis.y + relative.z_axis.z;
     skew.length().atan2(trace - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bones::HeldPoint;
+    use crate::lattice::Lattice;
+    use crate::material::Material;
+
+    #[test]
+    fn angles_of_turns() {
+        use eigenskin::glam::DQuat;
+        for degrees in [0.0, 1e-4, 15.0, 90.0, 179.9] {
+            let a = DMat3::from_quat(DQuat::from_rotation_y(0.3));
+            let b = a * DMat3::from_quat(DQuat::from_axis_angle(
+                DVec3::new(0.6, 0.0, 0.8),
+                f64::to_radians(degrees),
+            ));
+            assert!((angle_between(&a, &b).to_degrees() - degrees).abs() < 1e-9, "{degrees}");
+        }
+    }
+
+    /// Seconds that this thread computed, where the system tells: other load does not count.
+    fn seconds_on_processor() -> Option<f64> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+    }
+
+    #[test]
+    #[ignore = "prints timings; run with --ignored --nocapture"]
+    fn timings() {
+        timings_of([6, 6, 66]);
+        timings_of([13, 13, 14]);
+    }
+
+    fn timings_of(counts: [usize; 3]) {
+        let lattice = Lattice::of_box(counts);
+        println!("{counts:?}: {} cells, {} unknowns", lattice.cell_count(), 3 * lattice.node_count());
+        let held = (0..lattice.cell_count())
+            .step_by(5)
+            .map(|cell| {
+                let rest = lattice.nodes[lattice.corners[cell][0] as usize] + DVec3::new(0.2, 0.5, 0.7);
+                HeldPoint { embedded: lattice.embed_in(cell, rest), rest, group: 0, stiffness: 5.0 }
+            })
+            .collect();
+        let problem = Problem::new(lattice, held, 1, Material::default()).unwrap();
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        pool.install(|| {
+            let now = || seconds_on_processor().unwrap_or(f64::NAN);
+            let start = now();
+            let mut solver = Solver::new(&problem).unwrap();
+            println!("symbolic {:.4} s, {} entries in L", now() - start, solver.factor_entries());
+            let mut other = SparseCholesky::new(&solver.assembly.pattern, None).unwrap();
+            println!("approximate minimum degree: {} entries in L", other.factor_entries());
+            let positions: Vec<DVec3> = problem
+                .lattice()
+                .nodes
+                .iter()
+                .map(|x| *x + 0.1 * DVec3::new(x.y.sin(), x.z.cos(), x.x.sin()))
+                .collect();
+            for project in [false, true] {
+                let start = now();
+                for _ in 0..5 {
+                    solver.assembly.hessian(&problem, &positions, project, &mut solver.hessian);
+                }
+                println!("assembly, projected {project}: {:.4} s", (now() - start) / 5.0);
+            }
+            let start = now();
+            for _ in 0..5 {
+                solver.cholesky.factorize(&solver.hessian).unwrap();
+            }
+            println!("factorisation {:.4} s", (now() - start) / 5.0);
+            let start = now();
+            for _ in 0..5 {
+                other.factorize(&solver.hessian).unwrap();
+            }
+            println!("factorisation, approximate minimum degree {:.4} s", (now() - start) / 5.0);
+            let start = now();
+            let mut right_side = vec![1.0; 3 * problem.lattice().node_count()];
+            solver.cholesky.solve(&mut right_side);
+            println!("solution {:.4} s", now() - start);
+        });
+    }
 }

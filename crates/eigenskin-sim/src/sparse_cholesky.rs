@@ -6,11 +6,13 @@
 use std::sync::Arc;
 
 use faer::dyn_stack::{MemBuffer, MemStack, StackReq};
+use faer::linalg::cholesky::llt::factor::LltRegularization;
+use faer::perm::PermRef;
 use faer::sparse::linalg::cholesky::{
     CholeskySymbolicParams, LltRef, SymbolicCholesky, SymmetricOrdering, factorize_symbolic_cholesky,
 };
 use faer::sparse::{SparseColMatRef, SymbolicSparseColMat};
-use faer::{Conj, MatMut, Par, Side};
+use faer::{Conj, MatMut, Par, Side, Spec};
 
 /// Lower triangle of a symmetric matrix by columns: where entries may be.
 #[derive(Debug, Clone)]
@@ -39,9 +41,9 @@ struct Symbolic {
 }
 
 impl SparseCholesky {
-    /// Finds the order of elimination (approximate minimum degree) and the pattern of L; `None` if
-    /// it does not fit into memory.
-    pub fn new(pattern: &LowerPattern) -> Option<Self> {
+    /// Finds the pattern of L; `None` if it does not fit into memory. `order` is that of elimination,
+    /// all columns once; without it approximate minimum degree finds one.
+    pub fn new(pattern: &LowerPattern, order: Option<&[u32]>) -> Option<Self> {
         let size = pattern.column_start.len() - 1;
         let pattern = SymbolicSparseColMat::new_checked(
             size,
@@ -50,10 +52,18 @@ impl SparseCholesky {
             None,
             pattern.row.clone(),
         );
+        let mut place = vec![0; size];
+        for (new, &old) in order.unwrap_or_default().iter().enumerate() {
+            place[old as usize] = new as u32;
+        }
+        let ordering = match order {
+            Some(order) => SymmetricOrdering::Custom(PermRef::new_checked(order, &place, size)),
+            None => SymmetricOrdering::Amd,
+        };
         let factor = factorize_symbolic_cholesky(
             pattern.as_ref(),
             Side::Lower,
-            SymmetricOrdering::Amd,
+            ordering,
             CholeskySymbolicParams::default(),
         )
         .ok()?;
@@ -67,7 +77,7 @@ impl SparseCholesky {
 
     fn with(symbolic: Arc<Symbolic>) -> Option<Self> {
         let needed = StackReq::or(
-            symbolic.factor.factorize_numeric_llt_scratch::<f64>(Par::Seq, Default::default()),
+            symbolic.factor.factorize_numeric_llt_scratch::<f64>(Par::Seq, Spec::default()),
             symbolic.factor.solve_in_place_scratch::<f64>(1, Par::Seq),
         );
         let memory = MemBuffer::try_new(needed).ok()?;
@@ -91,10 +101,10 @@ impl SparseCholesky {
                 &mut self.factor,
                 matrix,
                 Side::Lower,
-                Default::default(),
+                LltRegularization::default(),
                 Par::Seq,
                 MemStack::new(&mut self.memory),
-                Default::default(),
+                Spec::default(),
             )
             .map(|_| ())
             .map_err(|_| NonPositivePivot)
@@ -136,7 +146,7 @@ mod tests {
     fn solves_and_tells_indefinite_matrices() {
         let size = 50;
         let (pattern, values) = chain(size, 2.0);
-        let mut cholesky = SparseCholesky::new(&pattern).unwrap();
+        let mut cholesky = SparseCholesky::new(&pattern, None).unwrap();
         cholesky.factorize(&values).unwrap();
         // −u'' = 1 with both ends at zero: u_i = (i + 1)(n − i)/2.
         let mut x = vec![1.0; size];
