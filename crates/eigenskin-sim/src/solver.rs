@@ -254,7 +254,7 @@ impl<'a> Solver<'a> {
 
     /// Where the body would be, to first order, after its groups moved on to `motions`: the start
     /// for the next solution. The body is first carried along with group 0, so that a motion of
-    /// the whole is met exactly.
+    /// the whole is met exactly. Contacts are not looked at.
     pub fn predict(&mut self, from: &Equilibrium, motions: &[DAffine3]) -> Result<Vec<DVec3>, SolveError> {
         self.check_counts(&from.positions, motions)?;
         let carry = motions[0] * from.motions[0].inverse();
