@@ -1,17 +1,44 @@
 //! Training poses without sculpts: a rigged character is bent as soft tissue around its bones
 //! (EigenSkin §3, without its cluster).
 //!
-//! Modules stand in data-flow order:
-//! [`ranges`] (what the joints can do) → [`lattice`] (cubes that fill the skin) → [`bones`] (what moves it) → material and solver
-//! (where the rest comes to lie).
+//! Modules stand in data-flow order: [`ranges`] (what the joints can do) → [`jobs`] (the poses) →
+//! [`surface`], [`winding`] (what is inside) → [`lattice`] (cubes that fill it) → [`embedding`]
+//! (how the skin follows) → [`bones`] (what moves it) → [`tissue`] (all of that) → [`material`],
+//! [`element`], [`problem`] (what it costs to bend it) → [`solver`], [`contact`], [`path`] (where
+//! it comes to lie); [`calculix`] hands the same problem to an independent program.
 //!
 //! **Lattice space.** All of it computes in units of the lattice: positions are counted in cube
 //! edges from the lattice's origin, stress in units of the shear modulus. A character of ten
 //! micrometres and one of a hundred metres are the same problem.
 
-pub mod bones;
 pub mod jobs;
-pub mod lattice;
 pub mod ranges;
+
+pub mod surface;
+pub mod winding;
+
+pub mod bones;
+pub mod embedding;
+pub mod lattice;
+pub mod tissue;
+
+pub mod element;
+pub mod material;
+pub mod problem;
+
+pub mod contact;
+pub mod path;
+pub mod solver;
+
+pub mod calculix;
+
+mod assembly;
+mod dissection;
+mod small_matrix;
+mod sparse_cholesky;
+mod union_find;
+
+#[cfg(test)]
+mod test_support;
 
 pub use glam;
