@@ -10,6 +10,13 @@
 //! micrometres and one of a hundred metres are the same problem.
 
 pub mod bones;
+pub mod embedding;
 pub mod lattice;
+pub mod surface;
+pub mod winding;
+
+#[cfg(test)]
+mod test_support;
+mod union_find;
 
 pub use glam;
