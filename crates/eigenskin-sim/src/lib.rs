@@ -13,6 +13,7 @@ pub mod bones;
 pub mod embedding;
 pub mod lattice;
 pub mod surface;
+pub mod tissue;
 pub mod winding;
 
 #[cfg(test)]

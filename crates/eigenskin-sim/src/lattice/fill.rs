@@ -271,7 +271,13 @@ impl Filling {
 
     /// The cell with the sub-voxel nearest to a point of lattice space.
     pub fn nearest_cell(&self, point: DVec3) -> usize {
-        let cube = point.floor().as_ivec3();
+        self.nearest_of_all(point).1
+    }
+
+    /// Squared distance to the nearest of all sub-voxels, and its cell.
+    pub(crate) fn nearest_of_all(&self, point: DVec3) -> (f64, usize) {
+        // Stray points may be further off than cubes can be counted.
+        let cube = point.floor().clamp(DVec3::splat(-1e9), DVec3::splat(1e9)).as_ivec3();
         for reach in 1..=2 {
             let mut near = Vec::new();
             for z in -reach..=reach {
@@ -280,12 +286,12 @@ impl Filling {
                 }
             }
             // Cubes further out are at least this far.
-            let (squared, cell) = self.nearest_of(point, near.into_iter());
-            if squared <= f64::from(reach * reach) {
-                return cell;
+            let nearest = self.nearest_of(point, near.into_iter());
+            if nearest.0 <= f64::from(reach * reach) {
+                return nearest;
             }
         }
-        self.nearest_of(point, 0..self.cubes.len()).1
+        self.nearest_of(point, 0..self.cubes.len())
     }
 
     /// Squared distance to the nearest sub-voxel of some cells, and its cell.

@@ -211,7 +211,7 @@ mod tests {
         let (points, mut triangles) = sphere(30);
         triangles.retain(|t| t.iter().any(|&v| points[v as usize].z < 0.8));
         let winding = Winding::new(&points, &triangles);
-        for edge in [0.07, 0.21] {
+        for edge in [0.13, 0.31] {
             let grid = Grid::around(-DVec3::ONE, DVec3::ONE, edge, 1e9).unwrap();
             let cells = grid.inside(&winding);
             let mut count = 0;

@@ -52,7 +52,7 @@ struct Node {
 }
 
 /// Triangles in a leaf.
-const LEAF: usize = 6;
+const LEAF: usize = 3;
 /// A node is far when its centre is further than this many radii.
 const FAR: f64 = 2.2;
 
