@@ -162,7 +162,9 @@ mod tests {
         for (low, high) in [(0.0, 1.7), (2.0, 3.7)] {
             let first = points.len();
             add_cylinder(&mut points, &mut triangles, 0.85, [0.0, 6.0], 24);
-            points[first..].iter_mut().for_each(|p| p.x += 0.5 * (low + high));
+            for point in &mut points[first..] {
+                point.x += 0.5 * (low + high);
+            }
         }
         let surface = Surface::of(&mesh_of(&points, &triangles), &[]).unwrap();
         for edge in [1.0, 0.83, 0.61] {

@@ -1,4 +1,5 @@
 //! Lattices of real characters; prints what they are made of.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -59,7 +60,9 @@ fn fill(name: &str, rig: &Rig, params: &TissueParams) -> Tissue {
         print!("  {}: {count};", rig.skeleton().joints()[group.leader].name);
     }
     println!();
-    held.warnings.iter().for_each(|warning| println!("  {warning}"));
+    for warning in &held.warnings {
+        println!("  {warning}");
+    }
 
     let lattice = &filling.lattice;
     for (vertex, embedded) in embedding.vertices.iter().enumerate() {

@@ -72,7 +72,9 @@ impl Held {
     /// `cell` → whether it is held.
     fn cells(&self, filling: &Filling) -> Vec<bool> {
         let mut is_held = vec![false; filling.cubes.len()];
-        self.points.iter().for_each(|point| is_held[point.embedded.cell as usize] = true);
+        for point in &self.points {
+            is_held[point.embedded.cell as usize] = true;
+        }
         is_held
     }
 }

@@ -147,8 +147,8 @@ fn bones_outside_hold_the_skin_and_say_so() {
     assert!(stray, "{:?}", tissue.held.warnings);
     assert!(tissue.held.points_of_group.iter().all(|&count| count > 0));
     let all_aside = limb(&[("root", None, aside), ("next", Some(0), aside + DVec3::Y)], |_| 0);
-    let error = Tissue::of(&all_aside, &[true; 2], &[], &with_edge(0.5));
-    assert!(matches!(error, Ok(_)) || matches!(error, Err(TissueError::Bones(BoneError::AllOutside { .. }))));
+    let aside = Tissue::of(&all_aside, &[true; 2], &[], &with_edge(0.5)).unwrap();
+    assert!(aside.held.points_of_group[0] > 0, "the skin's middle is still below the skin");
 }
 
 #[test]
@@ -184,7 +184,9 @@ fn the_built_in_hand_is_one_piece_with_all_its_bones() {
     let character = hand(3500).unwrap();
     let rig = &character.rig;
     let mut moving = vec![false; rig.skeleton().joint_count()];
-    character.degrees_of_freedom.iter().for_each(|degree| moving[degree.joint] = true);
+    for degree in &character.degrees_of_freedom {
+        moving[degree.joint] = true;
+    }
     let tissue = Tissue::of(rig, &moving, &[], &TissueParams::default()).unwrap();
     assert_sound(&tissue, 300.0);
     assert_eq!(tissue.filling.piece_count, 1);

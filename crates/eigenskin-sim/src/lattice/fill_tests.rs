@@ -29,7 +29,9 @@ fn assert_sound(filling: &Filling) {
         assert!(lattice.filled[cell] >= 1.0 / 64.0 && lattice.filled[cell] <= 1.0);
     }
     let mut used = vec![false; lattice.node_count()];
-    lattice.corners.iter().flatten().for_each(|&node| used[node as usize] = true);
+    for &node in lattice.corners.iter().flatten() {
+        used[node as usize] = true;
+    }
     assert!(used.iter().all(|&used| used));
 }
 
@@ -90,7 +92,7 @@ fn holes_change_little() {
         assert_eq!(other.lattice.origin, whole.lattice.origin, "the bounds are to stay the same");
         let masks = |f: &Filling, cube| f.cells_of(cube).fold(0, |m, cell| m | f.voxels[cell]);
         let mut cubes: Vec<_> = whole.cubes.iter().chain(&other.cubes).copied().collect();
-        cubes.sort_unstable_by_key(|c| c.to_array());
+        cubes.sort_unstable_by_key(eigenskin::glam::IVec3::to_array);
         cubes.dedup();
         let differ =
             |&cube: &eigenskin::glam::IVec3| (masks(&whole, cube) ^ masks(&other, cube)).count_ones();

@@ -10,6 +10,9 @@ pub const VOXELS: i32 = 4;
 /// Cubes along the edge of a block that is tested as a whole first.
 const BLOCK: i32 = 4;
 
+/// A place is clear of triangles up to the nearest one; this much less counts, for holes.
+const CLEAR: f64 = 1.3;
+
 /// Bits of the sub-voxels with x = 0; the others follow by shifting.
 const LOW_X: u64 = 0x1111_1111_1111_1111;
 const LOW_Y: u64 = 0x000f_000f_000f_000f;
@@ -126,10 +129,34 @@ impl Grid {
         match self.uniform(winding, at.as_dvec3(), 1.0) {
             Some(true) => u64::MAX,
             Some(false) => 0,
-            None => (0..64)
-                .filter(|&bit| winding.is_inside(self.mesh_from_grid(at.as_dvec3() + voxel_centre(bit))))
-                .fold(0, |mask, bit| mask | 1 << bit),
+            None => self.mixed_mask(winding, at.as_dvec3()),
         }
+    }
+
+    /// Voxel by voxel; one look settles all others that no triangle can be between.
+    fn mixed_mask(&self, winding: &Winding, lowest: DVec3) -> u64 {
+        let (mut known, mut inside) = (0u64, 0u64);
+        // From the middle along the diagonal, where a look settles most.
+        for bit in (1..=64).map(|step: u32| step * 21 % 64) {
+            if known >> bit & 1 == 1 {
+                continue;
+            }
+            let centre = voxel_centre(bit);
+            let point = self.mesh_from_grid(lowest + centre);
+            let number = winding.at(point).abs();
+            let mut alike = 1u64 << bit;
+            if is_whole(number) {
+                let clear =
+                    winding.closest(point).map_or(0.0, |closest| closest.distance) / CLEAR / self.edge;
+                let near = |other: &u32| voxel_centre(*other).distance_squared(centre) < clear * clear;
+                alike = bits(!known).filter(near).fold(alike, |alike, other| alike | 1 << other);
+            }
+            known |= alike;
+            if number >= 0.5 {
+                inside |= alike;
+            }
+        }
+        inside
     }
 
     /// Whether a cube of the grid is inside or outside as a whole, where one look at its middle
@@ -139,14 +166,18 @@ impl Grid {
         let middle = self.mesh_from_grid(lowest + 0.5 * size);
         let reach = 0.5 * 3f64.sqrt() * size * self.edge;
         let number = winding.at(middle).abs();
-        let is_whole = (number - number.round()).abs() < 0.03;
-        let near = || winding.closest(middle).is_some_and(|closest| closest.distance < 1.3 * reach);
-        (is_whole && !near()).then_some(number >= 0.5)
+        let near = || winding.closest(middle).is_some_and(|closest| closest.distance < CLEAR * reach);
+        (is_whole(number) && !near()).then_some(number >= 0.5)
     }
 
     fn mesh_from_grid(&self, point: DVec3) -> DVec3 {
         self.origin + self.edge * point
     }
+}
+
+/// A winding number that no hole is near to.
+fn is_whole(number: f64) -> bool {
+    (number - number.round()).abs() < 0.03
 }
 
 /// Cells are sorted by this.

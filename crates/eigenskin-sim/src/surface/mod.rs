@@ -286,7 +286,9 @@ fn normals(points: &[DVec3], triangles: &[[u32; 3]]) -> Vec<DVec3> {
     for t in triangles {
         let [a, b, c] = t.map(|p| points[p as usize]);
         let normal = (b - a).cross(c - a);
-        t.iter().for_each(|&p| sums[p as usize] += normal);
+        for &p in t {
+            sums[p as usize] += normal;
+        }
     }
     sums.into_iter().map(DVec3::normalize_or_zero).collect()
 }
@@ -322,7 +324,9 @@ mod tests {
     #[test]
     fn a_skin_inside_out_is_turned() {
         let (points, mut triangles) = sphere(12);
-        triangles.iter_mut().for_each(|t| t.swap(0, 1));
+        for t in &mut triangles {
+            t.swap(0, 1);
+        }
         let surface = Surface::of(&mesh_of(&points, &triangles), &[]).unwrap();
         assert!((surface.winding.at(DVec3::ZERO) - 1.0).abs() < 1e-2);
     }

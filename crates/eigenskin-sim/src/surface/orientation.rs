@@ -74,7 +74,9 @@ impl EdgeMap {
             let kept: f64 =
                 patch.iter().map(|&t| if triangles[t] == given[t] { area(t) } else { -area(t) }).sum();
             if kept < 0.0 {
-                patch.iter().for_each(|&t| triangles[t].swap(1, 2));
+                for &t in &patch {
+                    triangles[t].swap(1, 2);
+                }
             }
         }
     }
