@@ -92,6 +92,27 @@ fn a_real_hand() {
     let cells = tissue.filling.lattice.cell_count();
     assert!((2_100..2_600).contains(&cells), "{cells}");
     assert_eq!(tissue.filling.piece_count, 1);
+    assert_fingers_apart(&rig, &tissue);
+}
+
+/// Skin of the outer two phalanges of different fingers follows cells without a common node.
+fn assert_fingers_apart(rig: &Rig, tissue: &Tissue) {
+    let mut finger_of_node = vec![None; tissue.filling.lattice.node_count()];
+    let mut fingers = std::collections::BTreeSet::new();
+    for (vertex, embedded) in tissue.embedding.vertices.iter().enumerate() {
+        let heaviest = rig.weights().of(vertex)[0];
+        let name = &rig.skeleton().joints()[heaviest.joint as usize].name;
+        let Some((finger, part)) = name.split_once("-finger-phalanx-") else { continue };
+        if part == "proximal" || heaviest.weight < 0.6 {
+            continue;
+        }
+        fingers.insert(finger);
+        for &node in &tissue.filling.lattice.corners[embedded.cell as usize] {
+            let first = finger_of_node[node as usize].get_or_insert(finger);
+            assert_eq!(*first, finger, "node {node} is part of two fingers");
+        }
+    }
+    assert_eq!(fingers.len(), 4);
 }
 
 #[test]
