@@ -3,7 +3,14 @@
 //! Where two fingers pass through one cube, the cube is there twice, once for each, and shares no
 //! corner with its copy: neighbours that touch are not glued.
 
+mod fill;
+#[cfg(test)]
+mod fill_tests;
+pub mod voxels;
+
 use eigenskin::glam::{DAffine3, DVec3};
+
+pub use fill::{DroppedPiece, FillError, FillParams, Filling, fill};
 
 /// Cubes, their corners, and how they lie in the mesh's space. Lattice space counts in cube edges
 /// from the origin, so all rest positions of nodes are whole numbers.
@@ -106,6 +113,28 @@ impl Lattice {
         let lowest = self.nodes[self.corners[cell][0] as usize];
         Embedded { cell: cell as u32, weights: trilinear_weights(point - lowest) }
     }
+
+    /// A point of lattice space as part of a given cell; outside of it, the map of the cell's
+    /// nearest point goes on straight, where trilinear weights would run away with the cube of
+    /// the distance.
+    pub fn embed_straight(&self, cell: usize, point: DVec3) -> Embedded {
+        let local = point - self.nodes[self.corners[cell][0] as usize];
+        let within = local.clamp(DVec3::ZERO, DVec3::ONE);
+        let (weights, slopes) = (trilinear_weights(within), trilinear_slopes(within));
+        let beyond = local - within;
+        Embedded { cell: cell as u32, weights: std::array::from_fn(|c| weights[c] + slopes[c].dot(beyond)) }
+    }
+}
+
+/// How the trilinear weights change along each axis at `local`: `corner` → derivatives.
+fn trilinear_slopes(local: DVec3) -> [DVec3; 8] {
+    std::array::from_fn(|corner| {
+        let offset = corner_offset(corner);
+        let along = |o: f64, x: f64| if o > 0.5 { x } else { 1.0 - x };
+        let value = DVec3::new(along(offset.x, local.x), along(offset.y, local.y), along(offset.z, local.z));
+        let sign = 2.0 * offset - 1.0;
+        sign * DVec3::new(value.y * value.z, value.x * value.z, value.x * value.y)
+    })
 }
 
 #[cfg(test)]
@@ -125,6 +154,25 @@ mod tests {
             let embedded = lattice.embed_in(1, point);
             assert!((lattice.at(&embedded, &lattice.nodes) - point).length() < 1e-14);
             assert!((lattice.at(&embedded, &moved) - motion.transform_point3(point)).length() < 1e-14);
+        }
+    }
+
+    #[test]
+    fn points_outside_go_on_straight() {
+        let lattice = Lattice::of_box([1, 1, 1]);
+        let mut moved = lattice.nodes.clone();
+        // A cube with one corner pulled out: not an affine map.
+        moved[7] += DVec3::new(0.3, 0.2, -0.1);
+        let at = |point: DVec3| lattice.at(&lattice.embed_straight(0, point), &moved);
+        let inside = DVec3::new(0.3, 0.9, 0.6);
+        assert!((at(inside) - lattice.at(&lattice.embed_in(0, inside), &moved)).length() < 1e-14);
+        let (on_face, out) = (DVec3::new(1.0, 0.4, 0.7), DVec3::X);
+        let slope = (at(on_face) - at(on_face - 1e-6 * out)) / 1e-6;
+        for far in [0.5, 3.0] {
+            let expected = at(on_face) + far * slope;
+            assert!((at(on_face + far * out) - expected).length() < 1e-8 * (1.0 + far));
+            let rest = lattice.embed_straight(0, on_face + far * out);
+            assert!((lattice.at(&rest, &lattice.nodes) - (on_face + far * out)).length() < 1e-14);
         }
     }
 
