@@ -265,7 +265,7 @@ pub(super) fn extremes(report: &Report) -> Markup {
     let unit = &report.unit;
     html! {
         h3 #extremes { "Most and worst vertices" }
-        div.scroll role="region" aria-labelledby="extremes" tabindex="0" {
+        div.scroll role="region" aria-label="Table of the largest errors" tabindex="0" {
             table.names {
                 caption.hidden { "Errors that most vertices stay below, and the largest, in " (unit.name) }
                 thead {
