@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module.
+# Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module,
+# CalculiX.
 #
 #   bash tools/install.sh BUILD_DIR LOG_DIR
 #
 # Debian packages need root and apt-get; elsewhere install what the logs name. For each tool there is
-# LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used.
+# LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used; LOG_DIR/apt.done tells that Debian's
+# packages are there or refused.
 set -uo pipefail
 build=$1 logs=$2
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender}.ready
+rm -f "$logs"/{npm,chromium,blender}.ready "$logs/apt.done"
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -36,6 +38,7 @@ debian_packages() {
   local missing=() library
   command -v npm >/dev/null || missing+=(nodejs npm)
   find_chromium >/dev/null || missing+=(chromium)
+  command -v ccx >/dev/null || missing+=(calculix-ccx)
   find_python >/dev/null || missing+=(python3 python3-venv)
   if command -v dpkg-query >/dev/null; then
     for library in "${blender_libraries[@]}"; do
@@ -71,6 +74,7 @@ blender() {
 install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
 
 debian_packages >"$logs/apt.log" 2>&1
+touch "$logs/apt.done"
 install npm npm_packages &
 install blender blender &
 install chromium chromium

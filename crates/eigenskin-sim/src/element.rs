@@ -59,6 +59,12 @@ pub fn cell_forces(x: &[DVec3; 8], filled: f64, material: &Material) -> CellForc
     forces
 }
 
+/// Volume of a cell's filled part with its corners at `x`, by the Gauss points.
+pub fn cell_volume(x: &[DVec3; 8], filled: f64) -> f64 {
+    let sum: f64 = TABLES.gradients.iter().map(|n| deformation(x, n).determinant()).sum();
+    sum * filled / 8.0
+}
+
 /// Hessian of a cell into `hessian`; `project` leaves out what curves downwards at each Gauss point,
 /// which makes it positive semi-definite.
 pub fn cell_hessian(
@@ -221,7 +227,7 @@ mod tests {
             offsets in prop::collection::vec(-1.5..1.5_f64, 24),
             probes in prop::collection::vec(-1.0..1.0_f64, 24 * 8),
         ) {
-            let material = Material::default();
+            let material = Material { model: Model::StableNeoHookean, ..Material::default() };
             let x: [DVec3; 8] =
                 std::array::from_fn(|c| corner_offset(c) + DVec3::from_slice(&offsets[3 * c..]));
             let mut hessian = [[0.0; 24]; 24];
@@ -242,7 +248,7 @@ mod tests {
     #[test]
     fn the_projected_hessian_is_the_sum_of_projected_gauss_points() {
         // A cell turned inside out, so that there is something to project.
-        let material = Material::default();
+        let material = Material { model: Model::StableNeoHookean, ..Material::default() };
         let x: [DVec3; 8] = std::array::from_fn(|c| {
             let o = corner_offset(c);
             DVec3::new(o.x + 0.2 * o.y * o.z, 0.8 * o.y - 0.1 * o.x, -0.6 * o.z + 0.3 * o.x * o.y)

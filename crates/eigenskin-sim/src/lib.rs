@@ -5,7 +5,7 @@
 //! [`surface`], [`winding`] (what is inside) → [`lattice`] (cubes that fill it) → [`embedding`]
 //! (how the skin follows) → [`bones`] (what moves it) → [`tissue`] (all of that) → [`material`],
 //! [`element`], [`problem`] (what it costs to bend it) → [`solver`], [`contact`], [`path`] (where
-//! it comes to lie); [`calculix`] hands the same problem to an independent program.
+//! it comes to lie) → [`simulation`], [`quality`] (poses to learn from); [`calculix`] hands the same problem to an independent program.
 //!
 //! **Lattice space.** All of it computes in units of the lattice: positions are counted in cube
 //! edges from the lattice's origin, stress in units of the shear modulus. A character of ten
@@ -29,6 +29,9 @@ pub mod problem;
 pub mod contact;
 pub mod path;
 pub mod solver;
+
+pub mod quality;
+pub mod simulation;
 
 pub mod calculix;
 

@@ -27,10 +27,12 @@ use crate::small_matrix::{SignedSvd, signed_svd, symmetric_eigen};
 /// The law of the solid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Model {
-    /// neo-Hookean of Smith et al. 2018, defined for cells turned inside out too
-    #[default]
+    /// neo-Hookean of Smith et al. 2018, defined for cells turned inside out too: a start of any
+    /// kind will do, but in creases some points stay inside out
     StableNeoHookean,
-    /// neo-Hookean as in CalculiX: infinite energy for a point of no or negative volume
+    /// neo-Hookean as in CalculiX: infinite energy for a point of no or negative volume, so none
+    /// turns inside out. Folds of a hand take fewer Newton steps than with the stable one
+    #[default]
     NeoHookean,
 }
 
@@ -351,7 +353,7 @@ mod tests {
         let flat = DMat3::from_diagonal(DVec3::new(1.0, 1.0, 0.0));
         let neo = Material { model: Model::NeoHookean, ..Material::default() };
         assert_eq!(neo.energy(&flat), f64::INFINITY);
-        let stable = Material::default();
+        let stable = Material { model: Model::StableNeoHookean, ..Material::default() };
         assert!(stable.energy(&flat).is_finite());
         // The stress pushes a flattened point open again.
         assert!(stable.stress(&flat).z_axis.z < -1.0);

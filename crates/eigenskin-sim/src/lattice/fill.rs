@@ -15,7 +15,7 @@ pub struct FillParams {
     pub edge: Option<f64>,
     /// cells that an automatic edge gives at least; default 600
     pub fewest_cells: usize,
-    /// cells that an automatic edge gives at most; default 6,000
+    /// cells that an automatic edge gives at most; default 3,000
     pub most_cells: usize,
     /// pieces that hang on nothing, hold no bone and are smaller than this share of the body are
     /// dropped; default 0.02
@@ -24,7 +24,7 @@ pub struct FillParams {
 
 impl Default for FillParams {
     fn default() -> Self {
-        Self { edge: None, fewest_cells: 600, most_cells: 6_000, smallest_piece: 0.02 }
+        Self { edge: None, fewest_cells: 600, most_cells: 3_000, smallest_piece: 0.02 }
     }
 }
 

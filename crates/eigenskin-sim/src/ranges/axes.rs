@@ -142,17 +142,16 @@ impl<'a> JointAxes<'a> {
             Part::Spine | Part::Neck | Part::Head | Part::Jaw if !self.is_hand => about(left),
             Part::UpperLeg => about(-left),
             Part::LowerLeg | Part::LowerArm if bent => about(course.bend),
-            Part::LowerLeg => about(left),
+            Part::LowerLeg | Part::Foot | Part::Toes => about(left),
             Part::LowerArm => moving_to(front),
-            Part::Foot | Part::Toes => about(left),
             Part::UpperArm | Part::Clavicle => moving_to(front).or_else(|| about(up)),
             Part::Hand => about(self.axis_of_reference(joint).unwrap_or(left)),
-            Part::FingerProximal | Part::FingerIntermediate | Part::FingerDistal => {
-                about(self.curl_of_finger(joint)?)
-            }
-            Part::ThumbMetacarpal | Part::ThumbProximal | Part::ThumbDistal => {
-                about(self.curl_of_finger(joint)?)
-            }
+            Part::FingerProximal
+            | Part::FingerIntermediate
+            | Part::FingerDistal
+            | Part::ThumbMetacarpal
+            | Part::ThumbProximal
+            | Part::ThumbDistal => about(self.curl_of_finger(joint)?),
             _ if bent => about(course.bend),
             _ => about(left).or_else(|| about(up)),
         }

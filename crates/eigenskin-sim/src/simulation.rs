@@ -1,0 +1,195 @@
+//! From a rig and jobs to simulated poses.
+
+use std::sync::Arc;
+
+use eigenskin::glam::{DAffine3, Vec3};
+use eigenskin::pose::{JointMotion, Pose};
+use eigenskin::rig::Rig;
+
+use crate::jobs::{Job, Purpose};
+use crate::material::Material;
+use crate::path::{PathParams, follow};
+use crate::problem::{Problem, ProblemError};
+use crate::quality::{Jumps, Quality, quality};
+use crate::solver::{Equilibrium, SolveError, Solver};
+use crate::tissue::{Tissue, TissueError, TissueParams};
+
+/// How to simulate.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SimulationParams {
+    /// lattice and bones
+    pub tissue: TissueParams,
+    /// what the tissue is like
+    pub material: Material,
+    /// how to go from pose to pose
+    pub path: PathParams,
+}
+
+/// A character whose jobs can be solved, in any order and on any number of threads.
+#[derive(Debug, Clone)]
+pub struct Simulation {
+    rig: Arc<Rig>,
+    tissue: Tissue,
+    problem: Problem,
+    path: PathParams,
+}
+
+/// Why a character cannot be simulated.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SimulationError {
+    /// There is nothing to do.
+    #[error("there are no poses to simulate; ask for some, or give joints a range")]
+    NoJobs,
+    /// Skin, lattice or bones.
+    #[error(transparent)]
+    Tissue(#[from] TissueError),
+    /// The parts do not make a problem.
+    #[error("the tissue cannot be solved for: {0}")]
+    Problem(#[from] ProblemError),
+    /// The equations do not fit.
+    #[error(transparent)]
+    Solver(#[from] SolveError),
+}
+
+/// A solved pose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimulatedPose {
+    /// its name
+    pub name: String,
+    /// what it is for
+    pub purpose: Purpose,
+    /// where the joints are; the first root is at rest
+    pub pose: Pose,
+    /// the skin, `vertex`
+    pub positions: Vec<Vec3>,
+    /// how good it is
+    pub quality: Quality,
+}
+
+/// What came out of a job.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct JobResult {
+    /// solved poses, in the order of the way
+    pub poses: Vec<SimulatedPose>,
+    /// names of the poses that could not be reached, and why
+    pub failed: Vec<(String, String)>,
+}
+
+impl Simulation {
+    /// Fills the skin, lays the bones and sets up the equations. Joints that no job moves are tied
+    /// to their neighbours. `excluded`: empty, or per `vertex`, whether it is no skin.
+    pub fn new(
+        rig: Arc<Rig>,
+        jobs: &[Job],
+        excluded: &[bool],
+        params: &SimulationParams,
+    ) -> Result<Self, SimulationError> {
+        if jobs.iter().all(|job| job.stops.is_empty()) {
+            return Err(SimulationError::NoJobs);
+        }
+        let tissue = Tissue::of(&rig, &moving_joints(&rig, jobs), excluded, &params.tissue)?;
+        let problem = Problem::new(
+            tissue.filling.lattice.clone(),
+            tissue.held.points.clone(),
+            tissue.plan.groups.len(),
+            params.material,
+        )?;
+        Ok(Self { rig, tissue, problem, path: params.path })
+    }
+
+    /// The character.
+    pub fn rig(&self) -> &Arc<Rig> {
+        &self.rig
+    }
+
+    /// Its skin, lattice and bones.
+    pub fn tissue(&self) -> &Tissue {
+        &self.tissue
+    }
+
+    /// The equations.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// A solver for its jobs; one per thread ([`Solver::fork`]).
+    pub fn solver(&self) -> Result<Solver<'_>, SolveError> {
+        Solver::new(&self.problem)
+    }
+
+    /// Solves one job. The result does not depend on what the solver did before.
+    pub fn run(&self, solver: &mut Solver<'_>, job: &Job) -> JobResult {
+        let stops: Vec<f64> = job.stops.iter().map(|stop| stop.share).collect();
+        let rest = solver.rest();
+        let followed = follow(solver, &rest, |share| self.motions(job, share), &stops, &self.path);
+        let (states, failure) = match followed {
+            Ok(states) => (states, None),
+            Err(error) => {
+                let reason = format!("{error} ({})", error.cause);
+                (error.reached, Some(reason))
+            }
+        };
+        let mut jumps = Jumps::default();
+        let mut result = JobResult::default();
+        for (stop, state) in job.stops.iter().zip(&states) {
+            let pose = job.pose(&self.rig, stop.share);
+            let positions = self.skin(state);
+            let jump = jumps.next(&self.rig, &pose, &positions, stop.share);
+            let quality = quality(self.problem.lattice(), state, jump);
+            result.poses.push(SimulatedPose {
+                name: stop.name.clone(),
+                purpose: job.purpose,
+                pose,
+                positions,
+                quality,
+            });
+        }
+        if let Some(reason) = failure {
+            let missed = job.stops.iter().skip(states.len());
+            result.failed.extend(missed.map(|stop| (stop.name.clone(), reason.clone())));
+        }
+        result
+    }
+
+    /// `group` → its motion in lattice space at a share of the way.
+    pub fn motions(&self, job: &Job, share: f64) -> Vec<DAffine3> {
+        let pose = job.pose(&self.rig, share);
+        let lattice = self.problem.lattice();
+        self.tissue
+            .plan
+            .groups
+            .iter()
+            .map(|group| {
+                let joint = &self.rig.skeleton().joints()[group.leader];
+                lattice.motion_in_lattice(pose.world_from_joint[group.leader] * joint.joint_from_rest)
+            })
+            .collect()
+    }
+
+    /// Where the skin is, `vertex`, in mesh space.
+    fn skin(&self, state: &Equilibrium) -> Vec<Vec3> {
+        let lattice = self.problem.lattice();
+        let at_rest = self.rig.mesh().positions();
+        self.tissue
+            .embedding
+            .vertices
+            .iter()
+            .zip(at_rest)
+            .map(|(embedded, rest)| {
+                // What the lattice says of the rest position is rounded; only the motion counts.
+                let moved = lattice.mesh_from_lattice(lattice.at(embedded, &state.positions))
+                    - lattice.mesh_from_lattice(lattice.at(embedded, &lattice.nodes));
+                (rest.as_dvec3() + moved).as_vec3()
+            })
+            .collect()
+    }
+}
+
+/// `joint` → whether some job moves it against its reference joint.
+fn moving_joints(rig: &Rig, jobs: &[Job]) -> Vec<bool> {
+    // Files hold poses in f32: less than this is noise.
+    let moves = |motion: &JointMotion| {
+        motion.rotation.w.abs() < 1.0 - 1e-9 || motion.translation.length() > 1e-5 * rig.mesh().size()
+    };
+    (0..rig.skeleton().joint_count()).map(|joint| jobs.iter().any(|job| moves(&job.motions[joint]))).collect()
+}
