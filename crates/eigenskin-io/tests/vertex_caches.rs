@@ -43,7 +43,8 @@ fn assert_shapes(set: &ExampleSet, scene: &Scene, tolerance: f64) {
     let limit = tolerance * scene.rig().mesh().size();
     for (example, shape) in set.examples().iter().zip(&scene.shapes) {
         for (vertex, (found, expected)) in example.positions.iter().zip(shape).enumerate() {
-            assert!(f64::from(found.distance(*expected)) <= limit, "{} at {vertex}", example.name);
+            let apart = f64::from(found.distance(*expected));
+            assert!(apart <= limit, "{} at {vertex}: {apart:e} of {limit:e}", example.name);
         }
     }
 }
@@ -116,10 +117,10 @@ fn every_format_gives_the_same_model() {
     let from_keys =
         examples_from_shape_keys(&scene.file, Some("poses"), &path("keys.glb"), &ReadOptions::default())
             .unwrap();
-    for (name, (set, notes), tolerance) in [("sculpts", from_sculpts, 1e-7), ("shape keys", from_keys, 5e-7)]
-    {
+    // Nodes stand up to two units away and shape keys are differences: some roundings of f32 more.
+    for (name, (set, notes)) in [("sculpts", from_sculpts), ("shape keys", from_keys)] {
         assert_eq!(notes, [""; 0], "{name}");
-        assert_shapes(&set, &scene, tolerance);
+        assert_shapes(&set, &scene, 5e-7);
         let found = fitted_shapes(&set, &held_out);
         let furthest =
             found.iter().zip(&expected).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max);

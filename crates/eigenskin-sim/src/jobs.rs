@@ -4,6 +4,7 @@
 //! wanted pose on the way is a stop. A sweep of a joint is two jobs, one to each side.
 
 use eigenskin::articulation::{Articulation, NamedAngles, NamedPose};
+use eigenskin::glam::DVec3;
 use eigenskin::pose::{JointMotion, Pose};
 use eigenskin::rig::Rig;
 
@@ -96,15 +97,66 @@ pub fn jobs(articulation: Articulation, params: &SamplingParams) -> Vec<Job> {
     training.into_iter().flatten().chain(validation).collect()
 }
 
-/// One job per given pose. Where the character stands and how its joints are scaled is left out.
+/// Jobs for given poses: poses on one way from rest (a sweep) share a job. Where the character
+/// stands and how its joints are scaled is left out.
 pub fn jobs_of_poses(rig: &Rig, poses: &[NamedPose], purpose: Purpose) -> Vec<Job> {
     let skeleton = rig.skeleton();
-    let job = |named: &NamedPose| Job {
-        purpose,
-        motions: (0..skeleton.joint_count()).map(|joint| named.pose.motion_of(skeleton, joint)).collect(),
-        stops: vec![Stop { name: named.name.clone(), share: 1.0 }],
-    };
-    poses.iter().map(job).collect()
+    let size = rig.mesh().size();
+    let ways: Vec<Way> = poses
+        .iter()
+        .map(|named| {
+            let motion = |joint| named.pose.motion_of(skeleton, joint);
+            Way::of((0..skeleton.joint_count()).map(motion).collect(), size)
+        })
+        .collect();
+    let mut shared: Vec<Vec<usize>> = Vec::new();
+    for (index, way) in ways.iter().enumerate() {
+        match shared.iter_mut().find(|group| ways[group[0]].leads_to(way)) {
+            Some(group) => group.push(index),
+            None => shared.push(vec![index]),
+        }
+    }
+    shared
+        .into_iter()
+        .map(|mut group| {
+            group.sort_by(|&a, &b| ways[a].length.total_cmp(&ways[b].length).then(a.cmp(&b)));
+            let furthest = &ways[group[group.len() - 1]];
+            let share = |index: usize| (ways[index].length / furthest.length.max(1e-12)).clamp(1e-9, 1.0);
+            Job {
+                purpose,
+                motions: furthest.motions.clone(),
+                stops: group
+                    .iter()
+                    .map(|&index| Stop { name: poses[index].name.clone(), share: share(index) })
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+/// A pose as a way from rest: a direction and a length in the space of all motions.
+struct Way {
+    motions: Vec<JointMotion>,
+    /// `joint`: rotation vector in radians and translation over the size, all of unit length together
+    direction: Vec<DVec3>,
+    length: f64,
+}
+
+impl Way {
+    fn of(motions: Vec<JointMotion>, size: f64) -> Self {
+        let mut direction: Vec<DVec3> =
+            motions.iter().flat_map(|motion| [motion.shortest_turn(), motion.translation / size]).collect();
+        let length = direction.iter().map(|part| part.length_squared()).sum::<f64>().sqrt();
+        direction.iter_mut().for_each(|part| *part /= length.max(1e-12));
+        Self { motions, direction, length }
+    }
+
+    /// Whether the other pose lies in the same direction; poses in files are rounded to `f32`.
+    fn leads_to(&self, other: &Self) -> bool {
+        let apart: f64 =
+            self.direction.iter().zip(&other.direction).map(|(a, b)| a.distance_squared(*b)).sum();
+        apart.sqrt() < 1e-4
+    }
 }
 
 /// Each degree of freedom alone, one job per side of rest.
@@ -157,6 +209,38 @@ fn motions_of(articulation: Articulation, angles: &NamedAngles) -> Vec<JointMoti
 mod tests {
     use super::*;
     use eigenskin::characters::hand;
+    use eigenskin::glam::DAffine3;
+
+    #[test]
+    fn given_poses_of_one_sweep_share_a_way() {
+        let hand = hand(1500).unwrap();
+        let articulation = hand.articulation();
+        let mut poses = articulation.poses(&articulation.sweeps(6, 0.0));
+        poses.extend(articulation.poses(&articulation.random(4, 1.0, 1)));
+        // As a file would have them: elsewhere, and rounded.
+        let there = DAffine3::from_translation(DVec3::new(3.0, -2.0, 1.0));
+        for named in &mut poses {
+            named.pose = named.pose.moved_by(there);
+            for joint in &mut named.pose.world_from_joint {
+                *joint = DAffine3::from_cols_array(&joint.to_cols_array().map(|x| f64::from(x as f32)));
+            }
+        }
+        let jobs = jobs_of_poses(&hand.rig, &poses, Purpose::Training);
+        assert_eq!(jobs.iter().map(|job| job.stops.len()).sum::<usize>(), poses.len());
+        let sides =
+            articulation.degrees.iter().map(|d| usize::from(d.lowest < 0.0) + usize::from(d.highest > 0.0));
+        assert_eq!(jobs.len(), sides.sum::<usize>() + 4);
+        for named in &poses {
+            let (job, stop) = jobs
+                .iter()
+                .find_map(|job| Some((job, job.stops.iter().find(|stop| stop.name == named.name)?)))
+                .unwrap();
+            let found = job.pose(&hand.rig, stop.share).moved_by(there);
+            for (a, b) in found.world_from_joint.iter().zip(&named.pose.world_from_joint) {
+                assert!(a.abs_diff_eq(*b, 1e-4), "{}", named.name);
+            }
+        }
+    }
 
     #[test]
     fn stops_are_the_poses_that_were_asked_for() {

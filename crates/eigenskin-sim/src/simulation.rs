@@ -5,6 +5,7 @@ use std::sync::Arc;
 use eigenskin::glam::{DAffine3, Vec3};
 use eigenskin::pose::{JointMotion, Pose};
 use eigenskin::rig::Rig;
+use rayon::prelude::*;
 
 use crate::jobs::{Job, Purpose};
 use crate::material::Material;
@@ -115,6 +116,30 @@ impl Simulation {
     /// A solver for its jobs; one per thread ([`Solver::fork`]).
     pub fn solver(&self) -> Result<Solver<'_>, SolveError> {
         Solver::new(&self.problem)
+    }
+
+    /// Solves jobs in parallel, in the thread pool that this is called in; `done` hears of each as
+    /// it ends. Results are in the order of the jobs and do not depend on the number of threads.
+    pub fn run_all(
+        &self,
+        jobs: &[Job],
+        done: impl Fn(usize, &JobResult) + Sync,
+    ) -> Result<Vec<JobResult>, SolveError> {
+        let first = self.solver()?;
+        jobs.par_iter()
+            .enumerate()
+            // Jobs take very different times: hand them out one by one.
+            .with_max_len(1)
+            .map_init(
+                || first.fork(),
+                |solver, (index, job)| {
+                    let solver = solver.as_mut().map_err(|error| error.clone())?;
+                    let result = self.run(solver, job);
+                    done(index, &result);
+                    Ok(result)
+                },
+            )
+            .collect()
     }
 
     /// Solves one job. The result does not depend on what the solver did before.

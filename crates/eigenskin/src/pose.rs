@@ -27,13 +27,18 @@ impl JointMotion {
     /// No motion.
     pub const REST: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO };
 
+    /// The rotation as axis · angle, by at most half a turn.
+    pub fn shortest_turn(&self) -> DVec3 {
+        // A rotation has two quaternions; the one with w ≥ 0 goes the short way.
+        let shortest = if self.rotation.w < 0.0 { -self.rotation } else { self.rotation };
+        shortest.to_scaled_axis()
+    }
+
     /// A share of the way from rest, along the shortest turn.
     #[must_use]
     pub fn share(&self, share: f64) -> Self {
-        // A rotation has two quaternions; the one with w ≥ 0 turns by at most half a turn.
-        let shortest = if self.rotation.w < 0.0 { -self.rotation } else { self.rotation };
         Self {
-            rotation: DQuat::from_scaled_axis(shortest.to_scaled_axis() * share),
+            rotation: DQuat::from_scaled_axis(self.shortest_turn() * share),
             translation: self.translation * share,
         }
     }

@@ -75,7 +75,7 @@ pub enum NamedPosesError {
     },
 }
 
-/// The pose that each of `names` means.
+/// The pose that each of `names` means, in the order of clips and keys.
 ///
 /// - `NAME@12` is key 12 (from 0) of `clip`; of the clip called NAME when `clip` is not given.
 /// - `NAME` is the clip of that name when `clip` is not given; the clip must be one pose.
@@ -119,6 +119,7 @@ pub fn find(
             }
         }
     }
+    found.sort_by_key(|named| (named.clip, named.key));
     match other {
         Some(error) if found.is_empty() => Err(error),
         _ => Ok(found),
