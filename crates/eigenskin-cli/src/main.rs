@@ -8,6 +8,7 @@ mod output;
 mod progress;
 mod report;
 mod rigs;
+mod simulate;
 mod table;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ struct Cli {
 enum Command {
     Demo(commands::demo::Args),
     Check(commands::check::Args),
+    Simulate(Box<commands::simulate::Args>),
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
     Bake(commands::bake::Args),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Demo(args) => commands::demo::run(args, cli.quiet),
         Command::Check(args) => commands::check::run(args, cli.quiet),
+        Command::Simulate(args) => commands::simulate::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),

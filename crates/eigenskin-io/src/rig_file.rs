@@ -36,6 +36,15 @@ pub struct RigFile {
     pub counts: Counts,
 }
 
+/// A part of a character as people call it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedPart {
+    /// names of nodes, mesh and material
+    pub names: Vec<String>,
+    /// its vertices
+    pub vertices: std::ops::Range<usize>,
+}
+
 impl RigFile {
     /// A fresh file for a rig in memory. Vertex order, axes and unit stay as they are.
     pub fn from_rig(rig: Arc<Rig>, name: &str) -> Result<Self, WriteError> {
@@ -163,6 +172,32 @@ impl RigFile {
     /// Where the rig's parts are in the document.
     pub fn layout(&self) -> &RigLayout {
         &self.layout
+    }
+
+    /// The rig's primitives with the names of their mesh, of the nodes that show it and of their
+    /// material: how people call parts of a character.
+    pub fn named_parts(&self) -> Vec<NamedPart> {
+        let name_of =
+            |kind: &str, index: usize| self.document.json[kind][index]["name"].as_str().map(str::to_string);
+        let layout = &self.layout;
+        let with_vertices = |range: &crate::gltf::primitives::PrimitiveRange| {
+            let first = range.first_vertex?;
+            let shown_by = layout
+                .mesh_nodes
+                .iter()
+                .filter(|&&node| {
+                    self.document.json["nodes"][node]["mesh"].as_u64() == Some(range.mesh as u64)
+                })
+                .filter_map(|&node| name_of("nodes", node));
+            let primitive = &self.document.json["meshes"][range.mesh]["primitives"][range.primitive];
+            let material =
+                primitive["material"].as_u64().and_then(|index| name_of("materials", index as usize));
+            Some(NamedPart {
+                names: shown_by.chain(name_of("meshes", range.mesh)).chain(material).collect(),
+                vertices: first..first + range.vertex_count,
+            })
+        };
+        layout.primitives.iter().filter_map(with_vertices).collect()
     }
 
     /// The animations of the file, in its order.

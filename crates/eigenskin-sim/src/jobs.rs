@@ -147,7 +147,9 @@ impl Way {
         let mut direction: Vec<DVec3> =
             motions.iter().flat_map(|motion| [motion.shortest_turn(), motion.translation / size]).collect();
         let length = direction.iter().map(|part| part.length_squared()).sum::<f64>().sqrt();
-        direction.iter_mut().for_each(|part| *part /= length.max(1e-12));
+        for part in &mut direction {
+            *part /= length.max(1e-12);
+        }
         Self { motions, direction, length }
     }
 

@@ -80,13 +80,14 @@ impl Articulation<'_> {
         poses
     }
 
-    /// The corners of the plane that two degrees of freedom of one joint span, at `shares` of their
-    /// ranges: samples on the axes alone say little about them.
+    /// The corners of the plane that the degrees of freedom of a joint with two of them span, at
+    /// `shares` of their ranges: samples on the axes alone say little about them.
     pub fn corners(&self, shares: &[f64]) -> Vec<NamedAngles> {
         let mut poses = Vec::new();
         for (first, a) in self.degrees.iter().enumerate() {
             for (second, b) in self.degrees.iter().enumerate().skip(first + 1) {
-                if a.joint == b.joint {
+                let of_joint = self.degrees.iter().filter(|degree| degree.joint == a.joint).count();
+                if a.joint == b.joint && of_joint == 2 {
                     poses.extend(self.corners_of(first, second, shares));
                 }
             }

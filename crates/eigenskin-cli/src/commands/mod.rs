@@ -7,3 +7,4 @@ pub mod conformance;
 pub mod demo;
 pub mod evaluate;
 pub mod fit;
+pub mod simulate;

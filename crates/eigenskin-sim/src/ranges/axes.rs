@@ -100,6 +100,11 @@ impl<'a> JointAxes<'a> {
         self.body
     }
 
+    /// How high a joint's bone points, in degrees: 0 is level, −90 straight down.
+    pub fn elevation(&self, joint: usize) -> Option<f64> {
+        Some(self.course(joint)?.along.dot(self.body.up).clamp(-1.0, 1.0).asin().to_degrees())
+    }
+
     /// The axis of a turn in the joint's own rest axes; `None` when the joint has no bone to turn.
     pub fn local_axis(&self, joint: usize, turn: Turn) -> Option<DVec3> {
         let axis = self.axis(joint, turn)?;
@@ -164,18 +169,16 @@ impl<'a> JointAxes<'a> {
     }
 
     /// The axis that a finger curls about: joints that follow WebXR's convention (−z along the
-    /// bone, y out of the back) say it themselves; else the bend at rest over the whole finger, and
-    /// for straight fingers the way from the thumb across the palm.
+    /// bone, y out of the back) say it themselves, whatever small bend the other way they rest in;
+    /// else the bend at rest over the whole finger, and for straight fingers towards the ground.
     fn curl_of_finger(&self, joint: usize) -> Option<DVec3> {
         let course = self.course(joint)?;
         let own = rotation_of(self.skeleton.rest_from_joint()[joint].matrix3);
+        if (own * DVec3::NEG_Z).dot(course.along) > 0.8 {
+            return Some((own * DVec3::NEG_X).normalize());
+        }
         let chain = self.finger_of(joint);
         let bend: DVec3 = chain.iter().filter_map(|&j| self.course(j)).map(|c| c.bend).sum();
-        let closes = (own * DVec3::NEG_X).normalize();
-        let webxr = (own * DVec3::NEG_Z).dot(course.along) > 0.8;
-        if webxr && (bend.length() < 0.1 || bend.normalize().dot(closes) > 0.5) {
-            return Some(closes);
-        }
         if bend.length() > STRAIGHT {
             return Some(bend);
         }

@@ -144,6 +144,10 @@ fn degrees_by_part(joint: usize, place: Place, axes: &JointAxes, share: f64) -> 
     ranges
         .iter()
         .filter_map(|&(turn, lowest, highest)| {
+            let (lowest, highest) = match (place.part, turn) {
+                (Part::UpperArm, Turn::Side) => raised(axes.elevation(joint)?, lowest, highest),
+                _ => (lowest, highest),
+            };
             let (lowest, highest) = ((share * lowest).to_radians(), (share * highest).to_radians());
             Some(along_positive_axis(DegreeOfFreedom {
                 joint,
@@ -153,6 +157,12 @@ fn degrees_by_part(joint: usize, place: Place, axes: &JointAxes, share: f64) -> 
             }))
         })
         .collect()
+}
+
+/// The table's range is that of an arm held level; one that hangs must not be pressed into the
+/// body, and can be raised more.
+fn raised(elevation: f64, lowest: f64, highest: f64) -> (f64, f64) {
+    ((lowest - elevation).clamp(lowest, -10.0), (highest - elevation).clamp(15.0, 45.0))
 }
 
 /// Closing about −x reads better as negative angles about x.

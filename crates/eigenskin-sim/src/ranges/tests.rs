@@ -92,6 +92,13 @@ fn bodies_bend_the_way_bodies_do() {
 }
 
 #[test]
+fn hanging_arms_are_raised_rather_than_pressed_into_the_body() {
+    assert_eq!(raised(0.0, -60.0, 30.0), (-60.0, 30.0));
+    assert_eq!(raised(-80.0, -60.0, 30.0), (-10.0, 45.0));
+    assert_eq!(raised(40.0, -60.0, 30.0), (-60.0, 15.0));
+}
+
+#[test]
 fn fingers_close_into_the_palm() {
     let hand = hand(1500).unwrap();
     let found = ranges(&hand.rig, &GivenRanges::new(), 1.0).unwrap();

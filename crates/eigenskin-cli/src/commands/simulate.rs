@@ -1,0 +1,398 @@
+//! `eigenskin simulate`: training poses for a rig that has none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use eigenskin::articulation::{Articulation, NamedPose};
+use eigenskin::rig::Rig;
+use eigenskin_io::RigFile;
+use eigenskin_sim::calculix;
+use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
+use eigenskin_sim::quality::QualityLimits;
+use eigenskin_sim::ranges::ranges;
+use eigenskin_sim::simulation::{Simulation, SimulationParams};
+use serde_json::{Value, json};
+
+use crate::output::{Output, counted};
+use crate::simulate::parts::{Parts, quality_json};
+use crate::simulate::{plan, ranges as given_ranges, run};
+use crate::{progress, rigs};
+
+/// Bend a rigged character as soft tissue around its bones: training poses without sculpts
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  eigenskin simulate hand.glb --plan\n  eigenskin simulate hand.glb -o examples.glb\n  eigenskin simulate man.glb --range 'leg_joint_L_2:flex=0..120' --still neck_joint_1 -o examples.glb\n\nOn a cluster: --list-jobs tells how many jobs there are; --job N solves one of them into the folder\nOUT.parts; --resume collects them and solves what is missing.\n\nA file of ranges has a table per joint, in degrees away from rest:\n  [joints.\"forearm.L\"]\n  flex = [0, 110]    # or side, twist, or the joint's own x, y, z"
+)]
+pub struct Args {
+    /// The rig: .glb, .gltf or .npz
+    rig: PathBuf,
+    /// The example set to write
+    #[arg(long, short, value_name = "EXAMPLES.glb")]
+    output: Option<PathBuf>,
+    /// Where to write the poses to validate with [default: EXAMPLES.validation.glb]
+    #[arg(long, value_name = "FILE.glb")]
+    validation: Option<PathBuf>,
+    /// Only tell what would be done, with a picture of lattice and bones
+    #[arg(long)]
+    plan: bool,
+    /// Where to write the picture of the plan [default: RIG.plan.png]
+    #[arg(long, value_name = "FILE.png", requires = "plan")]
+    picture: Option<PathBuf>,
+    #[command(flatten)]
+    poses: PoseArgs,
+    #[command(flatten)]
+    tissue: TissueArgs,
+    #[command(flatten)]
+    work: WorkArgs,
+    /// Write one CalculiX input file per job into this folder, and stop
+    #[arg(long, value_name = "DIR")]
+    export_calculix: Option<PathBuf>,
+    /// Which skin, when the file has several
+    #[arg(long, value_name = "NAME")]
+    skin: Option<String>,
+    /// What the joints of a flat rig turn against: a TOML file, [parents] with lines "joint" = "parent"
+    #[arg(long, value_name = "FILE.toml")]
+    parents: Option<PathBuf>,
+    /// Write plan and quality of all poses as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// Which poses.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Poses")]
+struct PoseArgs {
+    /// Poses per degree of freedom, one joint at a time
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    per_degree: usize,
+    /// Leave out the poses that turn a joint about two axes at once
+    #[arg(long)]
+    no_corners: bool,
+    /// Poses that turn two neighbouring joints at once
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    coupled: usize,
+    /// Random poses of all joints, to validate with
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    validation_poses: usize,
+    /// Seed of the random poses
+    #[arg(long, value_name = "N", default_value_t = 2002)]
+    seed: u64,
+    /// Ranges of motion by joint: a TOML file
+    #[arg(long, value_name = "FILE.toml")]
+    ranges: Option<PathBuf>,
+    /// Range of a joint in degrees, such as 'elbow:flex=0..110' or 'elbow:x=-10..30'; may be repeated
+    #[arg(long = "range", value_name = "JOINT:AXIS=A..B", allow_hyphen_values = true)]
+    range: Vec<String>,
+    /// A joint that is not to move; may be repeated
+    #[arg(long, value_name = "JOINT")]
+    still: Vec<String>,
+    /// Share of the ranges that were not given
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    range_share: f64,
+    /// Simulate the poses of this example set instead (its shapes are not looked at)
+    #[arg(long, value_name = "EX")]
+    poses: Option<PathBuf>,
+    /// Choose among the poses of --poses: START:STOP:STEP
+    #[arg(long, value_name = "SLICE", requires = "poses", allow_hyphen_values = true)]
+    frames: Option<String>,
+}
+
+/// What the tissue is like.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Tissue")]
+struct TissueArgs {
+    /// Edge of the lattice's cubes, in the rig's unit [default: a third of the thinnest limb]
+    #[arg(long, value_name = "LENGTH")]
+    cube: Option<f64>,
+    /// The most cubes that an automatic edge gives
+    #[arg(long, value_name = "N", default_value_t = 3000)]
+    cubes: usize,
+    /// Poisson's ratio: towards 0.5 the tissue keeps its volume
+    #[arg(long, value_name = "RATIO", default_value_t = 0.45)]
+    poisson: f64,
+    /// Radius of the bones as a share of their depth below the skin
+    #[arg(long, value_name = "SHARE")]
+    bone_radius: Option<f64>,
+    /// Length left free at joints as a share of the depth there
+    #[arg(long, value_name = "SHARE")]
+    gap: Option<f64>,
+    /// A mesh, mesh node or material that is no skin and is carried along; may be repeated
+    #[arg(long, value_name = "NAME")]
+    exclude: Vec<String>,
+}
+
+/// How the work is done.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Work")]
+struct WorkArgs {
+    /// Go on with what an interrupted run, or runs with --job, left in OUT.parts
+    #[arg(long)]
+    resume: bool,
+    /// List the jobs and stop
+    #[arg(long)]
+    list_jobs: bool,
+    /// Solve this job only, into OUT.parts
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "resume")]
+    job: Option<usize>,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    let output = Output::new(quiet, args.json.as_deref());
+    check_arguments(args)?;
+    let file = eigenskin_io::read_rig(&args.rig, &rigs::read_options(args.skin.as_deref()))?;
+    let rig = rigs::settle_references(file.rig().clone(), args.parents.as_deref(), &output)?;
+    let file = file.with_rig(rig.clone())?;
+    output.item("rig", rigs::summary(&rig));
+
+    let (jobs, degrees) = wanted_jobs(args, &rig, &output)?;
+    if args.work.list_jobs {
+        for (index, job) in jobs.iter().enumerate() {
+            output.line(format!("{index:4}  {}", job.description()));
+        }
+        return output.json(&json!({ "jobs": jobs.len() }));
+    }
+    let excluded = excluded_vertices(&file, &args.tissue.exclude)?;
+    let simulation = progress::while_doing(quiet, "filling the skin", || {
+        Simulation::new(rig.clone(), &jobs, &excluded, &simulation_params(&args.tissue))
+    })
+    .with_context(|| args.rig.display().to_string())?;
+    plan::print_tissue(&output, &simulation, &jobs);
+    let planned = plan::plan_json(&rig, &degrees, &simulation, &jobs);
+
+    if args.plan {
+        let path = args.picture.clone().unwrap_or_else(|| args.rig.with_extension("plan.png"));
+        let png = progress::while_doing(quiet, "drawing", || plan::picture(&simulation))?;
+        eigenskin_io::atomic::write_file(&path, &png)
+            .with_context(|| format!("{} could not be written", path.display()))?;
+        output.item("wrote", path.display().to_string());
+        return output.json(&planned);
+    }
+    if let Some(folder) = &args.export_calculix {
+        return export_calculix(folder, &simulation, &jobs, &output);
+    }
+    let Some(path) = &args.output else {
+        bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan")
+    };
+    match args.work.threads {
+        Some(threads) => rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .context("threads could not be started")?
+            .install(|| solve_and_write(args, path, &file, &simulation, &jobs, &planned, &output, quiet)),
+        None => solve_and_write(args, path, &file, &simulation, &jobs, &planned, &output, quiet),
+    }
+}
+
+/// What can be said before anything is read.
+fn check_arguments(args: &Args) -> Result<()> {
+    let asks = args.plan || args.work.list_jobs || args.export_calculix.is_some();
+    if args.output.is_none() && !asks {
+        bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan to see what would be done");
+    }
+    for path in [args.output.as_deref(), args.validation.as_deref()].into_iter().flatten() {
+        rigs::check_not_input(path, &[&args.rig])?;
+    }
+    if !(args.poses.range_share > 0.0 && args.poses.range_share <= 1.5) {
+        bail!("--range-share {} is not possible; give a share above 0 and up to 1.5", args.poses.range_share);
+    }
+    if args.work.threads == Some(0) {
+        bail!("--threads 0 cannot do anything; give at least 1");
+    }
+    Ok(())
+}
+
+/// The poses as jobs, and the degrees of freedom they come from.
+fn wanted_jobs(
+    args: &Args,
+    rig: &Arc<Rig>,
+    output: &Output,
+) -> Result<(Vec<Job>, Vec<eigenskin::articulation::DegreeOfFreedom>)> {
+    let poses = &args.poses;
+    if let Some(path) = &poses.poses {
+        let (_, set) = eigenskin_io::read_examples(path, &rigs::read_options(args.skin.as_deref()))?;
+        let set = crate::frames::select(rigs::examples_for(rig, set, path)?, poses.frames.as_deref())?;
+        let named: Vec<NamedPose> = set
+            .examples()
+            .iter()
+            .map(|example| NamedPose { name: example.name.clone(), pose: example.pose.clone() })
+            .collect();
+        return Ok((jobs_of_poses(rig, &named, Purpose::Training), Vec::new()));
+    }
+    let given = given_ranges::given(poses.ranges.as_deref(), &poses.range, &poses.still)?;
+    let found = ranges(rig, &given, poses.range_share).with_context(|| args.rig.display().to_string())?;
+    plan::print_ranges(output, rig, &found);
+    let sampling = SamplingParams {
+        per_degree: poses.per_degree,
+        corner_shares: if poses.no_corners { Vec::new() } else { SamplingParams::default().corner_shares },
+        couplings: poses.coupled,
+        validation: poses.validation_poses,
+        seed: poses.seed,
+        ..SamplingParams::default()
+    };
+    let articulation = Articulation { rig, degrees: &found.degrees };
+    Ok((jobs(articulation, &sampling), found.degrees))
+}
+
+fn simulation_params(args: &TissueArgs) -> SimulationParams {
+    let mut params = SimulationParams::default();
+    params.tissue.fill.edge = args.cube;
+    params.tissue.fill.most_cells = args.cubes;
+    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes);
+    params.material.poisson = args.poisson;
+    if let Some(share) = args.bone_radius {
+        params.tissue.bones.radius_share = share;
+    }
+    if let Some(share) = args.gap {
+        params.tissue.bones.gap_share = share;
+    }
+    params
+}
+
+/// `vertex` → whether it belongs to something that is named as no skin.
+fn excluded_vertices(file: &RigFile, names: &[String]) -> Result<Vec<bool>> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parts = file.named_parts();
+    let mut excluded = vec![false; file.rig().vertex_count()];
+    for name in names {
+        let mut found = false;
+        for part in parts.iter().filter(|part| part.names.contains(name)) {
+            excluded[part.vertices.clone()].fill(true);
+            found = true;
+        }
+        if !found {
+            let mut known: Vec<&str> =
+                parts.iter().flat_map(|part| &part.names).map(String::as_str).collect();
+            known.sort_unstable();
+            known.dedup();
+            bail!(
+                "--exclude {name:?} is no mesh, node or material of the rig; there are: {}",
+                known.join(", ")
+            );
+        }
+    }
+    Ok(excluded)
+}
+
+fn export_calculix(folder: &Path, simulation: &Simulation, jobs: &[Job], output: &Output) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
+    for (index, job) in jobs.iter().enumerate() {
+        let poses: Vec<_> = job.stops.iter().map(|stop| simulation.motions(job, stop.share)).collect();
+        let mut text = Vec::new();
+        calculix::write_inp(&mut text, simulation.problem(), &poses)?;
+        let path = folder.join(format!("job-{index:04}.inp"));
+        eigenskin_io::atomic::write_file(&path, &text)
+            .with_context(|| format!("{} could not be written", path.display()))?;
+    }
+    output.item(
+        "wrote",
+        format!("{} in {}", counted(jobs.len(), "input file", "input files"), folder.display()),
+    );
+    output.item("", "solve one with: ccx job-0000 (lengths in cube edges, stress in shear moduli)");
+    output.json(&json!({ "jobs": jobs.len() }))
+}
+
+#[allow(clippy::too_many_arguments)]
+fn solve_and_write(
+    args: &Args,
+    path: &Path,
+    file: &RigFile,
+    simulation: &Simulation,
+    jobs: &[Job],
+    planned: &Value,
+    output: &Output,
+    quiet: bool,
+) -> Result<()> {
+    let folder = Parts::folder_of(path);
+    if folder.exists() && !args.work.resume && args.work.job.is_none() {
+        bail!(
+            "{} holds jobs of an earlier run; add --resume to go on with them, or remove the folder",
+            folder.display()
+        );
+    }
+    let settings =
+        json!({ "plan": planned, "poisson": args.tissue.poisson, "rig": fingerprint(simulation.rig()) });
+    let parts = Parts::open(&folder, file, &settings)?;
+    if let Some(index) = args.work.job {
+        let job = jobs
+            .get(index)
+            .with_context(|| format!("--job {index}: there are {} jobs, counted from 0", jobs.len()))?;
+        let result = progress::while_doing(quiet, "simulating", || {
+            anyhow::Ok(simulation.run(&mut simulation.solver()?, job))
+        })?;
+        parts.write(index, &result)?;
+        output.item("job", format!("{index}: {}", job.description()));
+        return output
+            .json(&json!({ "job": index, "poses": result.poses.len(), "failed": result.failed.len() }));
+    }
+    let start = Instant::now();
+    let results = run::solve(simulation, jobs, Some(&parts), quiet)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let mut sorted = run::sort(&results, &QualityLimits::default());
+    print_quality(output, &sorted, seconds);
+
+    let training = run::example_set(simulation.rig(), std::mem::take(&mut sorted.training), &sorted.dropped)?;
+    eigenskin_io::write_examples(path, file, &training)?;
+    output.item("wrote", format!("{}: {}", path.display(), counted(training.len(), "pose", "poses")));
+    if !sorted.validation.is_empty() {
+        let validation = run::example_set(simulation.rig(), std::mem::take(&mut sorted.validation), &[])?;
+        let path = args.validation.clone().unwrap_or_else(|| path.with_extension("validation.glb"));
+        eigenskin_io::write_examples(&path, file, &validation)?;
+        output.item(
+            "",
+            format!("{}: {} to validate with", path.display(), counted(validation.len(), "pose", "poses")),
+        );
+    }
+    parts.remove()?;
+    output.json(&json!({
+        "plan": planned,
+        "seconds": seconds,
+        "dropped": sorted.dropped.iter().map(|d| json!({ "name": d.name, "reason": d.reason })).collect::<Vec<_>>(),
+        "poses": results.iter().flat_map(|r| &r.poses).map(|p| quality_json(&p.name, &p.quality)).collect::<Vec<_>>(),
+    }))?;
+    Ok(())
+}
+
+/// Sums up what came out.
+pub fn print_quality(output: &Output, sorted: &run::Sorted, seconds: f64) {
+    let kept = sorted.training.len() + sorted.validation.len();
+    if kept > 0 {
+        output.item(
+            "simulated",
+            format!(
+                "{} in {seconds:.0} s; volume {:.1}–{:.1} % of rest, no point inside out",
+                counted(kept, "pose", "poses"),
+                100.0 * sorted.volume[0],
+                100.0 * sorted.volume[1]
+            ),
+        );
+    }
+    if !sorted.dropped.is_empty() {
+        output.item("dropped", format!("{}:", counted(sorted.dropped.len(), "pose", "poses")));
+        for dropped in &sorted.dropped {
+            output.item("", format!("{}: {}", dropped.name, dropped.reason));
+        }
+    }
+}
+
+/// A number that tells rigs apart (FNV-1a over positions and binds).
+fn fingerprint(rig: &Rig) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut add = |bits: u64| {
+        hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
+    };
+    for position in rig.mesh().positions() {
+        position.to_array().iter().for_each(|x| add(u64::from(x.to_bits())));
+    }
+    for joint in rig.skeleton().joints() {
+        joint.joint_from_rest.to_cols_array().iter().for_each(|x| add(x.to_bits()));
+    }
+    format!("{hash:016x}")
+}
