@@ -57,11 +57,12 @@ impl ContactRow {
     }
 }
 
-/// Solves (K + Σ k a aᵀ) x = `b` in place, to a relative residual of 1e-10 in the norm of K⁻¹.
+/// Solves (K + Σ k a aᵀ) x = `b` in place, to a relative residual of `tolerance` in the norm of K⁻¹.
 /// `multiply` is y = K x, `precondition` is x ← K⁻¹ x.
 pub fn solve_with_rows(
     active: &[&ContactRow],
     b: &mut [f64],
+    tolerance: f64,
     multiply: impl Fn(&[f64], &mut [f64]),
     mut precondition: impl FnMut(&mut [f64]),
 ) {
@@ -79,7 +80,7 @@ pub fn solve_with_rows(
     let first = norm;
     // Rounding costs some steps more than there are eigenvalues.
     for _ in 0..2 * active.len() + 20 {
-        if norm <= 1e-20 * first || norm.is_nan() {
+        if norm <= tolerance * tolerance * first || norm.is_nan() {
             break;
         }
         multiply(&direction, &mut product);
@@ -136,7 +137,7 @@ mod tests {
             row.add_product(&expected, &mut b);
         }
         let active: Vec<&ContactRow> = rows.iter().collect();
-        solve_with_rows(&active, &mut b, multiply, |x| {
+        solve_with_rows(&active, &mut b, 1e-10, multiply, |x| {
             for (i, x) in x.iter_mut().enumerate() {
                 *x /= (i + 1) as f64;
             }

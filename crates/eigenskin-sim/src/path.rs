@@ -1,8 +1,10 @@
 //! From one pose to another in small turns: each solution is the start of the next.
 
-use eigenskin::glam::DAffine3;
+use eigenskin::glam::{DAffine3, DVec3};
 
-use crate::solver::{Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between};
+use crate::contact::ContactRow;
+use crate::self_contact::SelfContact;
+use crate::solver::{ContactCost, Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between};
 
 /// How to go along a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,27 +49,40 @@ pub fn follow(
     stops: &[f64],
     params: &PathParams,
 ) -> Result<Vec<Equilibrium>, PathError> {
+    follow_with_contact(solver, start, motions_at, stops, params, None)
+}
+
+/// The same with skin that pushes skin away. Where nothing touches, nothing changes.
+pub fn follow_with_contact(
+    solver: &mut Solver<'_>,
+    start: &Equilibrium,
+    motions_at: impl Fn(f64) -> Vec<DAffine3>,
+    stops: &[f64],
+    params: &PathParams,
+    contact: Option<&SelfContact<'_>>,
+) -> Result<Vec<Equilibrium>, PathError> {
     // The same path gives the same bits, whatever was solved before.
     solver.forget();
     let mut reached = Vec::with_capacity(stops.len());
     let mut state = start.clone();
+    let mut touching = Touching { contact, rows: Vec::new(), cost: ContactCost::default() };
     let mut share = 0.0;
     for &stop in stops {
         let mut longest = f64::INFINITY;
+        touching.cost = ContactCost::default();
         while share < stop {
             let next = end_of_step(&motions_at, share, stop.min(share + longest), params.largest_turn);
             let motions = motions_at(next);
-            let solved = solver
-                .predict(&state, &motions)
-                .and_then(|guess| solver.equilibrium(&guess, Loads::from(&motions[..]), &params.solver));
-            match solved {
+            let half = 0.5 * (next - share);
+            let step = Step { motions: &motions, is_stop: next >= stop, may_halve: half >= SHORTEST_APPROACH };
+            match touching.solve(solver, &state, step, &params.solver) {
                 Ok(solved) => {
                     state = solved;
                     share = next;
                     longest *= 2.0;
                 }
                 Err(cause) => {
-                    longest = 0.5 * (next - share);
+                    longest = half;
                     let hopeless =
                         matches!(cause, SolveError::WrongCount { .. } | SolveError::TooLarge { .. });
                     if hopeless || longest < params.smallest_share {
@@ -80,6 +95,112 @@ pub fn follow(
         reached.push(state.clone());
     }
     Ok(reached)
+}
+
+/// Skin that was free may enter other skin by this much in one step, in cube edges. Deeper points
+/// may be nearer to the far side and would be pushed out there.
+const DEEPEST_ENTRY: f64 = 0.75;
+/// Steps are not halved further for that, as a share of the path.
+const SHORTEST_APPROACH: f64 = 1.0 / 64.0;
+/// On the way to a wanted pose rows are found anew and solved for this often.
+const ROUNDS_BETWEEN: usize = 1;
+/// Rounds are solved to this step, in cube edges, but for the last one of a wanted pose.
+const ROUND_TOLERANCE: f64 = 1e-3;
+
+/// Contact along a path.
+struct Touching<'a> {
+    contact: Option<&'a SelfContact<'a>>,
+    /// rows at the last solution
+    rows: Vec<ContactRow>,
+    /// since the last stop
+    cost: ContactCost,
+}
+
+/// One step along a path.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    motions: &'a [DAffine3],
+    /// whether it ends at a wanted pose
+    is_stop: bool,
+    /// whether shorter steps may be tried
+    may_halve: bool,
+}
+
+impl Touching<'_> {
+    /// The equilibrium after a step from `state`; keeps the rows that belong to it.
+    fn solve(
+        &mut self,
+        solver: &mut Solver<'_>,
+        state: &Equilibrium,
+        step: Step<'_>,
+        params: &SolverParams,
+    ) -> Result<Equilibrium, SolveError> {
+        let guess = solver.predict_with(state, step.motions, &self.rows)?;
+        // The body is carried along with group 0, and the rows with it.
+        let carry = step.motions[0].matrix3 * state.motions[0].matrix3.transpose();
+        let carried: Vec<ContactRow> = self
+            .rows
+            .iter()
+            .map(|row| ContactRow { direction: carry * row.direction, ..row.clone() })
+            .collect();
+        let loads = Loads { motions: step.motions, contacts: &carried };
+        let solved = solver.equilibrium(&guess, loads, params)?;
+        let Some(contact) = self.contact else { return Ok(solved) };
+        let rows = contact.rows(&solved.positions);
+        if carried.iter().chain(&rows).all(|row| row.distance(&solved.positions) >= 0.0) {
+            self.rows = rows;
+            return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
+        }
+        let depth = deepest(&rows, &solved.positions);
+        if step.may_halve && depth > DEEPEST_ENTRY {
+            return Err(SolveError::TooDeep { depth });
+        }
+        self.settle(solver, contact, solved, rows, step, params)
+    }
+
+    /// Solves for the rows and finds them anew until the body stays where it is.
+    fn settle(
+        &mut self,
+        solver: &mut Solver<'_>,
+        contact: &SelfContact<'_>,
+        mut solved: Equilibrium,
+        mut rows: Vec<ContactRow>,
+        step: Step<'_>,
+        params: &SolverParams,
+    ) -> Result<Equilibrium, SolveError> {
+        let rounds = if step.is_stop { contact.params().rounds } else { ROUNDS_BETWEEN };
+        let roughly = SolverParams { step_tolerance: params.step_tolerance.max(ROUND_TOLERANCE), ..*params };
+        for round in 1..=rounds {
+            let loads = Loads { motions: step.motions, contacts: &rows };
+            let next = solver.equilibrium(&solved.positions, loads, &roughly)?;
+            self.cost.rounds += 1;
+            self.cost.newton_steps += next.iterations;
+            let moved = next.positions.iter().zip(&solved.positions).map(|(a, b)| a.distance(*b));
+            let is_settled = moved.fold(0.0, f64::max) < contact.params().settled;
+            solved = next;
+            if is_settled || (round == rounds && step.is_stop) {
+                break;
+            }
+            rows = contact.rows(&solved.positions);
+        }
+        if step.is_stop {
+            let loads = Loads { motions: step.motions, contacts: &rows };
+            solved = solver.equilibrium(&solved.positions, loads, params)?;
+            self.cost.newton_steps += solved.iterations;
+        }
+        self.rows = rows;
+        Ok(Equilibrium { contact: self.cost(&solved), ..solved })
+    }
+
+    fn cost(&self, at: &Equilibrium) -> ContactCost {
+        let pushing = self.rows.iter().filter(|row| row.distance(&at.positions) < 0.0).count();
+        ContactCost { rows: self.rows.len(), pushing, ..self.cost }
+    }
+}
+
+/// How deep the deepest row is.
+fn deepest(rows: &[ContactRow], positions: &[DVec3]) -> f64 {
+    rows.iter().fold(0.0, |deepest, row| deepest.max(-row.distance(positions)))
 }
 
 /// The furthest of some shares within (from, to] that turns no group too far against another.

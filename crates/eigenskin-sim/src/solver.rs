@@ -66,6 +66,21 @@ pub struct Equilibrium {
     pub smallest_volume: f64,
     /// Gauss points that are turned inside out
     pub inverted: usize,
+    /// what contact of skin with skin did; all zero where there is none
+    pub contact: ContactCost,
+}
+
+/// What contact of skin with skin cost on the way to a pose, from the pose before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContactCost {
+    /// solutions with rows that were found anew
+    pub rounds: usize,
+    /// Newton steps of these
+    pub newton_steps: usize,
+    /// rows in the end
+    pub rows: usize,
+    /// of these, rows that push
+    pub pushing: usize,
 }
 
 /// Why there is no equilibrium.
@@ -105,6 +120,12 @@ pub enum SolveError {
         /// largest force out of balance
         residual: f64,
     },
+    /// skin went through skin
+    #[error("skin is {depth:.2} cube edges within other skin after one step: move the bones by smaller turns")]
+    TooDeep {
+        /// of the deepest point, in cube edges
+        depth: f64,
+    },
     /// too many steps
     #[error(
         "not in balance after {iterations} Newton steps (the last one moved a node by {step:.1e} cube edges): move the bones by smaller turns, or allow more steps"
@@ -131,6 +152,10 @@ pub struct Solver<'a> {
 
 /// Steps beyond this, in cube edges, are far from balance.
 const LONG_STEP: f64 = 0.1;
+
+/// Relative residual to which steps with contacts are solved: the next Newton step takes up the
+/// rest, at less cost than the last digits here.
+const ROWS_TOLERANCE: f64 = 1e-4;
 
 /// A Newton step that was found.
 struct Step {
@@ -190,6 +215,7 @@ impl<'a> Solver<'a> {
             residual: 0.0,
             smallest_volume: 1.0,
             inverted: 0,
+            contact: ContactCost::default(),
         }
     }
 
@@ -229,6 +255,7 @@ impl<'a> Solver<'a> {
                     residual: largest_length(&gradient),
                     smallest_volume: volumes.smallest,
                     inverted: volumes.inverted,
+                    contact: ContactCost::default(),
                 });
             }
             if iteration == params.iterations {
@@ -256,6 +283,16 @@ impl<'a> Solver<'a> {
     /// for the next solution. The body is first carried along with group 0, so that a motion of
     /// the whole is met exactly. Contacts are not looked at.
     pub fn predict(&mut self, from: &Equilibrium, motions: &[DAffine3]) -> Result<Vec<DVec3>, SolveError> {
+        self.predict_with(from, motions, &[])
+    }
+
+    /// The same, while `contacts` that push at `from` go on to do so.
+    pub(crate) fn predict_with(
+        &mut self,
+        from: &Equilibrium,
+        motions: &[DAffine3],
+        contacts: &[ContactRow],
+    ) -> Result<Vec<DVec3>, SolveError> {
         self.check_counts(&from.positions, motions)?;
         let carry = motions[0] * from.motions[0].inverse();
         let carried: Vec<DVec3> = from.positions.iter().map(|&x| carry.transform_point3(x)).collect();
@@ -274,7 +311,7 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        self.cholesky.solve(&mut pull);
+        self.solve_with(&mut pull, &from.positions, contacts);
         let moves = pull.chunks_exact(3).map(|by| carry.matrix3 * DVec3::from_slice(by));
         let predicted: Vec<DVec3> = carried.iter().zip(moves).map(|(&x, by)| x + by).collect();
         // Far from linear the guess may be worse than none.
@@ -319,7 +356,7 @@ impl<'a> Solver<'a> {
         volumes
     }
 
-    /// −H⁻¹ ∂E/∂x; the one place where linear systems of a Newton step are solved.
+    /// −H⁻¹ ∂E/∂x; the one place where Newton steps are found.
     fn newton_step(
         &mut self,
         positions: &[DVec3],
@@ -329,11 +366,16 @@ impl<'a> Solver<'a> {
     ) -> Result<Step, SolveError> {
         let projected = self.factorize(positions, project)?;
         let mut by: Vec<f64> = gradient.iter().flat_map(|force| (-*force).to_array()).collect();
-        let pushing: Vec<&ContactRow> =
-            loads.contacts.iter().filter(|row| row.distance(positions) < 0.0).collect();
-        let Self { assembly, cholesky, hessian, .. } = self;
-        solve_with_rows(&pushing, &mut by, |x, y| assembly.multiply(hessian, x, y), |x| cholesky.solve(x));
+        self.solve_with(&mut by, positions, loads.contacts);
         Ok(Step { by: by.chunks_exact(3).map(DVec3::from_slice).collect(), projected })
+    }
+
+    /// x ← H⁻¹ x with the last factorisation and the rows that push at `positions`.
+    fn solve_with(&mut self, x: &mut [f64], positions: &[DVec3], contacts: &[ContactRow]) {
+        let pushing: Vec<&ContactRow> = contacts.iter().filter(|row| row.distance(positions) < 0.0).collect();
+        let Self { assembly, cholesky, hessian, .. } = self;
+        let multiply = |x: &[f64], y: &mut [f64]| assembly.multiply(hessian, x, y);
+        solve_with_rows(&pushing, x, ROWS_TOLERANCE, multiply, |x| cholesky.solve(x));
     }
 
     /// Factorises the Hessian at `positions`, as it is if that is positive definite and not already
