@@ -155,6 +155,31 @@ impl Assembly {
         }
     }
 
+    /// Adds `stiffness` · a aᵀ with a = (weight · `direction`) over nodes that share a cell; nothing
+    /// if they do not.
+    pub fn add_row(&self, nodes: &[(u32, f64)], direction: DVec3, stiffness: f64, values: &mut [f64]) {
+        let pairs = || nodes.iter().flat_map(|&a| nodes.iter().filter(move |b| b.0 >= a.0).map(move |&b| (a, b)));
+        // Place of the first entry of a column at or below the diagonal of the row's node.
+        let place = |row: u32, column: u32| {
+            let start = self.pattern.column_start[column as usize] as usize;
+            let end = self.pattern.column_start[column as usize + 1] as usize;
+            self.pattern.row[start..end].binary_search(&row).ok().map(|place| start + place)
+        };
+        if pairs().any(|(a, b)| place(3 * b.0 + 2, 3 * a.0).is_none()) {
+            return;
+        }
+        for ((column, column_weight), (row, row_weight)) in pairs() {
+            for j in 0..3 {
+                let first = if row == column { j } else { 0 };
+                let Some(start) = place(3 * row + first, 3 * column + j) else { continue };
+                let scale = stiffness * column_weight * row_weight * direction[j as usize];
+                for i in first..3 {
+                    values[start + (i - first) as usize] += scale * direction[i as usize];
+                }
+            }
+        }
+    }
+
     /// Adds `shift` to the diagonal.
     pub fn shift(&self, values: &mut [f64], shift: f64) {
         for &start in &self.pattern.column_start[..self.pattern.column_start.len() - 1] {

@@ -3,8 +3,10 @@
 use eigenskin::glam::{DAffine3, DVec3};
 
 use crate::contact::ContactRow;
-use crate::self_contact::SelfContact;
-use crate::solver::{ContactCost, Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between};
+use crate::self_contact::{ContactParams, SelfContact};
+use crate::solver::{
+    ContactCost, Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between, largest_distance,
+};
 
 /// How to go along a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,14 +99,12 @@ pub fn follow_with_contact(
     Ok(reached)
 }
 
-/// Skin that was free may enter other skin by this much in one step, in cube edges. Deeper points
-/// may be nearer to the far side and would be pushed out there.
+/// A prediction may lie within other skin by this much, in cube edges. Deeper points may be nearer
+/// to the far side and would be pushed out there.
 const DEEPEST_ENTRY: f64 = 0.75;
 /// Steps are not halved further for that, as a share of the path.
 const SHORTEST_APPROACH: f64 = 1.0 / 64.0;
-/// On the way to a wanted pose rows are found anew and solved for this often.
-const ROUNDS_BETWEEN: usize = 1;
-/// Rounds are solved to this step, in cube edges, but for the last one of a wanted pose.
+/// Rounds of contact are solved to this step, in cube edges, but for the last one of a wanted pose.
 const ROUND_TOLERANCE: f64 = 1e-3;
 
 /// Contact along a path.
@@ -136,53 +136,65 @@ impl Touching<'_> {
         params: &SolverParams,
     ) -> Result<Equilibrium, SolveError> {
         let guess = solver.predict_with(state, step.motions, &self.rows)?;
-        // The body is carried along with group 0, and the rows with it.
-        let carry = step.motions[0].matrix3 * state.motions[0].matrix3.transpose();
-        let carried: Vec<ContactRow> = self
-            .rows
-            .iter()
-            .map(|row| ContactRow { direction: carry * row.direction, ..row.clone() })
-            .collect();
-        let loads = Loads { motions: step.motions, contacts: &carried };
-        let solved = solver.equilibrium(&guess, loads, params)?;
-        let Some(contact) = self.contact else { return Ok(solved) };
-        let rows = contact.rows(&solved.positions);
-        if carried.iter().chain(&rows).all(|row| row.distance(&solved.positions) >= 0.0) {
-            self.rows = rows;
-            return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
-        }
-        let depth = deepest(&rows, &solved.positions);
+        let Some(contact) = self.contact else {
+            return solver.equilibrium(&guess, Loads::from(step.motions), params);
+        };
+        let rows = contact.rows(&guess);
+        let depth = deepest(&rows, &guess);
         if step.may_halve && depth > DEEPEST_ENTRY {
             return Err(SolveError::TooDeep { depth });
         }
-        self.settle(solver, contact, solved, rows, step, params)
+        self.settle(solver, contact, guess, rows, step, params)
     }
 
-    /// Solves for the rows and finds them anew until the body stays where it is.
+    /// Solves for rows and finds them anew until the body stays where it is.
     fn settle(
         &mut self,
         solver: &mut Solver<'_>,
         contact: &SelfContact<'_>,
-        mut solved: Equilibrium,
+        mut positions: Vec<DVec3>,
         mut rows: Vec<ContactRow>,
         step: Step<'_>,
         params: &SolverParams,
     ) -> Result<Equilibrium, SolveError> {
-        let rounds = if step.is_stop { contact.params().rounds } else { ROUNDS_BETWEEN };
+        let ContactParams { rounds, settled, reach, .. } = *contact.params();
         let roughly = SolverParams { step_tolerance: params.step_tolerance.max(ROUND_TOLERANCE), ..*params };
-        for round in 1..=rounds {
+        // A pose on the way need not be exact.
+        let (rounds, settled) = if step.is_stop { (rounds, settled) } else { (rounds / 2, 10.0 * settled) };
+        for round in 1.. {
             let loads = Loads { motions: step.motions, contacts: &rows };
-            let next = solver.equilibrium(&solved.positions, loads, &roughly)?;
-            self.cost.rounds += 1;
-            self.cost.newton_steps += next.iterations;
-            let moved = next.positions.iter().zip(&solved.positions).map(|(a, b)| a.distance(*b));
-            let is_settled = moved.fold(0.0, f64::max) < contact.params().settled;
-            solved = next;
-            if is_settled || (round == rounds && step.is_stop) {
-                break;
+            let is_last = round >= rounds;
+            let tolerance = if rows.is_empty() || is_last { params } else { &roughly };
+            let reach = if is_last { f64::INFINITY } else { reach };
+            let (solved, balanced) = solver.equilibrium_within(reach, &positions, loads, tolerance)?;
+            let found = contact.rows(&solved.positions);
+            let touches = |rows: &[ContactRow]| rows.iter().any(|row| row.distance(&solved.positions) < 0.0);
+            if touches(&rows) || touches(&found) {
+                self.cost.rounds += 1;
+                self.cost.newton_steps += solved.iterations;
+            } else if balanced {
+                self.rows = found;
+                return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
             }
-            rows = contact.rows(&solved.positions);
+            let still = balanced && largest_distance(&solved.positions, &positions) < settled;
+            positions.clone_from(&solved.positions);
+            if is_last || still {
+                return self.finish(solver, solved, rows, step, params);
+            }
+            rows = found;
         }
+        Err(SolveError::NotConverged { iterations: 0, step: f64::INFINITY })
+    }
+
+    /// Solves to the full tolerance where that is wanted.
+    fn finish(
+        &mut self,
+        solver: &mut Solver<'_>,
+        mut solved: Equilibrium,
+        rows: Vec<ContactRow>,
+        step: Step<'_>,
+        params: &SolverParams,
+    ) -> Result<Equilibrium, SolveError> {
         if step.is_stop {
             let loads = Loads { motions: step.motions, contacts: &rows };
             solved = solver.equilibrium(&solved.positions, loads, params)?;

@@ -147,6 +147,9 @@ pub struct Solver<'a> {
     hessian: Vec<f64>,
     /// where it was factorised
     factorized_at: Option<Vec<DVec3>>,
+    /// what was factorised in its place for the sake of contacts, and their number
+    folded: Vec<f64>,
+    folded_rows: usize,
     factorizations: usize,
 }
 
@@ -186,7 +189,7 @@ impl<'a> Solver<'a> {
     }
 
     fn with(problem: &'a Problem, assembly: Assembly, cholesky: SparseCholesky) -> Self {
-        Self { problem, assembly, cholesky, hessian: Vec::new(), factorized_at: None, factorizations: 0 }
+        Self { problem, assembly, cholesky, hessian: Vec::new(), factorized_at: None, folded: Vec::new(), folded_rows: 0, factorizations: 0 }
     }
 
     /// The body that is solved for.
@@ -226,6 +229,18 @@ impl<'a> Solver<'a> {
         loads: Loads<'_>,
         params: &SolverParams,
     ) -> Result<Equilibrium, SolveError> {
+        self.equilibrium_within(f64::INFINITY, start, loads, params).map(|(solved, _)| solved)
+    }
+
+    /// The same, but ends without balance as soon as a node has moved by `reach`, in cube edges; says
+    /// whether it is in balance.
+    pub(crate) fn equilibrium_within(
+        &mut self,
+        reach: f64,
+        start: &[DVec3],
+        loads: Loads<'_>,
+        params: &SolverParams,
+    ) -> Result<(Equilibrium, bool), SolveError> {
         self.check_counts(start, loads.motions)?;
         let factorizations_before = self.factorizations;
         let mut positions = start.to_vec();
@@ -240,11 +255,15 @@ impl<'a> Solver<'a> {
             self.gradient(&positions, loads, &mut gradient);
             let mut step = self.newton_step(&positions, &gradient, loads, project)?;
             last_step = largest_length(&step.by);
-            if last_step <= params.step_tolerance {
-                let (stable, positions) =
-                    (!step.projected, self.finish(positions, &step, loads, &mut energies));
+            let balanced = last_step <= params.step_tolerance;
+            let at_reach = reach.is_finite() && largest_distance(&positions, start) > 0.99 * reach;
+            if balanced || at_reach {
+                if balanced {
+                    positions = self.finish(positions, &step, loads, &mut energies);
+                }
+                let stable = !step.projected;
                 let volumes = self.gradient(&positions, loads, &mut gradient);
-                return Ok(Equilibrium {
+                let solved = Equilibrium {
                     positions,
                     motions: loads.motions.to_vec(),
                     energies,
@@ -256,14 +275,18 @@ impl<'a> Solver<'a> {
                     smallest_volume: volumes.smallest,
                     inverted: volumes.inverted,
                     contact: ContactCost::default(),
-                });
+                };
+                return Ok((solved, balanced));
             }
             if iteration == params.iterations {
                 break;
             }
+            let left = reach - largest_distance(&positions, start).min(0.5 * reach);
+            shorten(&mut step, left);
             let mut next = self.search_line(&positions, &gradient, &step, before, loads);
             if next.is_none() && !step.projected {
                 step = self.newton_step(&positions, &gradient, loads, true)?;
+                shorten(&mut step, left);
                 next = self.search_line(&positions, &gradient, &step, before, loads);
             }
             let Some((moved, energy)) = next else {
@@ -296,7 +319,7 @@ impl<'a> Solver<'a> {
         self.check_counts(&from.positions, motions)?;
         let carry = motions[0] * from.motions[0].inverse();
         let carried: Vec<DVec3> = from.positions.iter().map(|&x| carry.transform_point3(x)).collect();
-        self.factorize_near(&from.positions)?;
+        self.factorize_near(&from.positions, contacts)?;
         // Computed in the frame of `from`, where the factorisation was made.
         let back = carry.matrix3.transpose();
         let lattice = self.problem.lattice();
@@ -311,7 +334,10 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        self.solve_with(&mut pull, &from.positions, contacts);
+        if !self.solve_with(&mut pull, &from.positions, contacts) {
+            // What contact held open now falls shut: no tangent to follow.
+            return Ok(carried);
+        }
         let moves = pull.chunks_exact(3).map(|by| carry.matrix3 * DVec3::from_slice(by));
         let predicted: Vec<DVec3> = carried.iter().zip(moves).map(|(&x, by)| x + by).collect();
         // Far from linear the guess may be worse than none.
@@ -364,31 +390,48 @@ impl<'a> Solver<'a> {
         loads: Loads<'_>,
         project: bool,
     ) -> Result<Step, SolveError> {
-        let projected = self.factorize(positions, project)?;
+        let mut projected = self.factorize(positions, project, loads.contacts)?;
         let mut by: Vec<f64> = gradient.iter().flat_map(|force| (-*force).to_array()).collect();
-        self.solve_with(&mut by, positions, loads.contacts);
+        if !self.solve_with(&mut by, positions, loads.contacts) && !projected {
+            projected = self.factorize(positions, true, loads.contacts)?;
+            self.solve_with(&mut by, positions, loads.contacts);
+        }
         Ok(Step { by: by.chunks_exact(3).map(DVec3::from_slice).collect(), projected })
     }
 
-    /// x ← H⁻¹ x with the last factorisation and the rows that push at `positions`.
-    fn solve_with(&mut self, x: &mut [f64], positions: &[DVec3], contacts: &[ContactRow]) {
-        let pushing: Vec<&ContactRow> = contacts.iter().filter(|row| row.distance(positions) < 0.0).collect();
+    /// x ← H⁻¹ x with the last factorisation and the rows that push at `positions`; says whether
+    /// that could be done, else x is as before.
+    fn solve_with(&mut self, x: &mut [f64], positions: &[DVec3], contacts: &[ContactRow]) -> bool {
+        let pushing = pushing(contacts, positions);
         let Self { assembly, cholesky, hessian, .. } = self;
+        if pushing.is_empty() && self.folded_rows == 0 {
+            cholesky.solve(x);
+            return true;
+        }
         let multiply = |x: &[f64], y: &mut [f64]| assembly.multiply(hessian, x, y);
-        solve_with_rows(&pushing, x, ROWS_TOLERANCE, multiply, |x| cholesky.solve(x));
+        // Rounding costs some steps more than there are eigenvalues.
+        let most = 2 * pushing.len().max(self.folded_rows) + 20;
+        solve_with_rows(&pushing, x, (ROWS_TOLERANCE, most), multiply, |x| cholesky.solve(x))
     }
 
     /// Factorises the Hessian at `positions`, as it is if that is positive definite and not already
     /// asked to be projected; says whether it was projected.
-    fn factorize(&mut self, positions: &[DVec3], mut project: bool) -> Result<bool, SolveError> {
+    fn factorize(
+        &mut self,
+        positions: &[DVec3],
+        mut project: bool,
+        contacts: &[ContactRow],
+    ) -> Result<bool, SolveError> {
         // Projected cells may leave a direction without any stiffness: then a little is lent.
         let mut lent = 0.0;
         self.factorized_at = None;
+        let pushing = pushing(contacts, positions);
+        self.folded_rows = pushing.len();
         loop {
             self.assembly.hessian(self.problem, positions, project, &mut self.hessian);
             self.assembly.shift(&mut self.hessian, lent);
             self.factorizations += 1;
-            if self.cholesky.factorize(&self.hessian).is_ok() {
+            if self.factorize_with(&pushing) {
                 self.factorized_at = Some(positions.to_vec());
                 return Ok(project);
             }
@@ -402,10 +445,25 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn factorize_near(&mut self, positions: &[DVec3]) -> Result<(), SolveError> {
+    /// Factorises the Hessian with what rows add within cells; false if that is not positive definite.
+    fn factorize_with(&mut self, pushing: &[&ContactRow]) -> bool {
+        if pushing.is_empty() {
+            return self.cholesky.factorize(&self.hessian).is_ok();
+        }
+        self.folded.clone_from(&self.hessian);
+        for row in pushing {
+            let (stiffness, parts) = row.parts();
+            for part in parts {
+                self.assembly.add_row(part, row.direction, stiffness, &mut self.folded);
+            }
+        }
+        self.cholesky.factorize(&self.folded).is_ok()
+    }
+
+    fn factorize_near(&mut self, positions: &[DVec3], contacts: &[ContactRow]) -> Result<(), SolveError> {
         let near = |at: &Vec<DVec3>| at.iter().zip(positions).all(|(a, b)| a.distance(*b) < 1e-3);
         if !self.factorized_at.as_ref().is_some_and(near) {
-            self.factorize(positions, false)?;
+            self.factorize(positions, false, contacts)?;
         }
         Ok(())
     }
@@ -453,6 +511,23 @@ impl<'a> Solver<'a> {
         }
         None
     }
+}
+
+/// Scales a step down to the longest that is allowed.
+fn shorten(step: &mut Step, longest: f64) {
+    let length = largest_length(&step.by);
+    if length > longest {
+        step.by.iter_mut().for_each(|by| *by *= longest / length);
+    }
+}
+
+/// The furthest that a node is from where it was.
+pub(crate) fn largest_distance(a: &[DVec3], b: &[DVec3]) -> f64 {
+    a.iter().zip(b).fold(0.0, |largest, (a, b)| largest.max(a.distance(*b)))
+}
+
+fn pushing<'r>(contacts: &'r [ContactRow], positions: &[DVec3]) -> Vec<&'r ContactRow> {
+    contacts.iter().filter(|row| row.distance(positions) < 0.0).collect()
 }
 
 fn largest_length(vectors: &[DVec3]) -> f64 {

@@ -81,6 +81,11 @@ fn bend(rig: &Rig, tissue: &Tissue, motions: &[JointMotion], contact: &SelfConta
         with.then_some(contact),
     );
     let seconds = start.elapsed().as_secs_f64();
+    if let Ok(states) = &states {
+        for state in states {
+            println!("    {} Newton steps, {} projected, {:?}", state.iterations, state.projected, state.contact);
+        }
+    }
     let states = match states {
         Ok(states) => states,
         Err(error) => {

@@ -123,12 +123,14 @@ mod tests {
             let corners: [DVec3; 8] =
                 std::array::from_fn(|c| 3.0 * lattice.nodes[c] + 0.3 * random.point() - 1.0);
             let local = DVec3::new(random.unit(), random.unit(), random.unit());
-            let at: DVec3 = trilinear_weights(local).iter().zip(&corners).map(|(&w, &x)| w * x).sum();
+            let map = |local| -> DVec3 {
+                trilinear_weights(local).iter().zip(&corners).map(|(&w, &x)| w * x).sum()
+            };
+            let at = map(local);
             let found = locate(&corners, at).unwrap();
             assert!((found.local - local).length() < 1e-9 && found.outside() < 1e-9);
             // The deformation is the derivative of the map.
-            let ahead = trilinear_weights(local + 1e-6 * DVec3::Y).iter().zip(&corners).map(|(&w, &x)| w * x);
-            let slope = (ahead.sum::<DVec3>() - at) / 1e-6;
+            let slope = (map(local + 1e-6 * DVec3::Y) - at) / 1e-6;
             assert!((slope - found.deformation.y_axis).length() < 1e-6);
             let grid = CellGrid::new(&lattice, &corners);
             assert_eq!(grid.around(at).collect::<Vec<_>>(), [0]);

@@ -38,20 +38,22 @@ pub struct ContactParams {
     /// yet the rows are not much stiffer than the cells (about 5 per node) that they act on, which
     /// keeps conjugate gradients short
     pub stiffness: f64,
-    /// points this near outside of other skin have rows too, which push once they enter; default 0.15
+    /// points this near outside of other skin have rows too, which push once they enter; default 0.3
     pub margin: f64,
-    /// cells nearer than this on the way through the tissue cannot be touched; default 2.2: the
-    /// neighbours of a point's own cell, and theirs in a straight line
+    /// cells nearer than this on the way through the tissue cannot be touched; default 1.8: those
+    /// that share a node with the point's own
     pub nearest: f64,
-    /// at a wanted pose rows are found anew and solved for at most this many times; default 5
+    /// at a wanted pose rows are found anew and solved for at most this many times; default 16
     pub rounds: usize,
-    /// rounds end when the deepest point changes by less than this; default 0.005
+    /// rounds end when no node moves by more than this any longer; default 0.005
     pub settled: f64,
+    /// rows hold while no node moves further than this, then they are found anew; default 0.4
+    pub reach: f64,
 }
 
 impl Default for ContactParams {
     fn default() -> Self {
-        Self { spacing: 0.5, stiffness: 15.0, margin: 0.15, nearest: 2.2, rounds: 5, settled: 0.005 }
+        Self { spacing: 0.5, stiffness: 15.0, margin: 0.3, nearest: 1.8, rounds: 16, settled: 0.005, reach: 0.4 }
     }
 }
 
@@ -81,9 +83,11 @@ pub struct SelfContact<'a> {
 }
 
 /// Skin reaches this far beyond its cells, in cube edges at rest.
-const REACH: f64 = 0.35;
+const REACH: f64 = 0.5;
 /// How far ways within the tissue are known beyond the nearest cells that can be touched.
 const FURTHER: f64 = 1.5;
+/// Skin nearer than this at rest, in cube edges and through the tissue, is the point's own.
+const NEAREST_SKIN: f64 = 1.0;
 /// Nearer to the skin than this, its own normal is the direction to it.
 const ON_SKIN: f64 = 1e-7;
 
@@ -186,6 +190,10 @@ impl<'a> SelfContact<'a> {
         let mut touches: Vec<Touch> = Vec::new();
         for (cell, within) in cells {
             let is_same_part = |touch: &Touch| self.near.way(touch.cell, cell) <= self.params.nearest;
+            let apart = self.filling.cubes[cell].as_dvec3() + within.local - point.rest;
+            if self.near.way(own, cell).is_finite() && apart.length() < NEAREST_SKIN {
+                continue;
+            }
             if !touches.iter().any(is_same_part) {
                 touches.extend(self.touch(cell, within, margin));
             }
