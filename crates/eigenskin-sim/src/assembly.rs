@@ -158,7 +158,8 @@ impl Assembly {
     /// Adds `stiffness` · a aᵀ with a = (weight · `direction`) over nodes that share a cell; nothing
     /// if they do not.
     pub fn add_row(&self, nodes: &[(u32, f64)], direction: DVec3, stiffness: f64, values: &mut [f64]) {
-        let pairs = || nodes.iter().flat_map(|&a| nodes.iter().filter(move |b| b.0 >= a.0).map(move |&b| (a, b)));
+        let pairs =
+            || nodes.iter().flat_map(|&a| nodes.iter().filter(move |b| b.0 >= a.0).map(move |&b| (a, b)));
         // Place of the first entry of a column at or below the diagonal of the row's node.
         let place = |row: u32, column: u32| {
             let start = self.pattern.column_start[column as usize] as usize;

@@ -76,7 +76,8 @@ pub fn follow_with_contact(
             let next = end_of_step(&motions_at, share, stop.min(share + longest), params.largest_turn);
             let motions = motions_at(next);
             let half = 0.5 * (next - share);
-            let step = Step { motions: &motions, is_stop: next >= stop, may_halve: half >= SHORTEST_APPROACH };
+            let step =
+                Step { motions: &motions, is_stop: next >= stop, may_halve: half >= SHORTEST_APPROACH };
             match touching.solve(solver, &state, step, &params.solver) {
                 Ok(solved) => {
                     state = solved;
@@ -104,6 +105,8 @@ pub fn follow_with_contact(
 const DEEPEST_ENTRY: f64 = 0.75;
 /// Steps are not halved further for that, as a share of the path.
 const SHORTEST_APPROACH: f64 = 1.0 / 64.0;
+/// Rows are found anew at most this often in a step, with rounds that ended early counted.
+const MOST_SEARCHES: usize = 60;
 /// Rounds of contact are solved to this step, in cube edges, but for the last one of a wanted pose.
 const ROUND_TOLERANCE: f64 = 1e-3;
 
@@ -161,9 +164,11 @@ impl Touching<'_> {
         let roughly = SolverParams { step_tolerance: params.step_tolerance.max(ROUND_TOLERANCE), ..*params };
         // A pose on the way need not be exact.
         let (rounds, settled) = if step.is_stop { (rounds, settled) } else { (rounds / 2, 10.0 * settled) };
-        for round in 1.. {
+        let mut depth = f64::INFINITY;
+        let mut round = 0;
+        for search in 1..=MOST_SEARCHES {
             let loads = Loads { motions: step.motions, contacts: &rows };
-            let is_last = round >= rounds;
+            let is_last = round + 1 >= rounds || search == MOST_SEARCHES;
             let tolerance = if rows.is_empty() || is_last { params } else { &roughly };
             let reach = if is_last { f64::INFINITY } else { reach };
             let (solved, balanced) = solver.equilibrium_within(reach, &positions, loads, tolerance)?;
@@ -176,14 +181,18 @@ impl Touching<'_> {
                 self.rows = found;
                 return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
             }
-            let still = balanced && largest_distance(&solved.positions, &positions) < settled;
+            let depth_before = std::mem::replace(&mut depth, deepest(&found, &solved.positions));
+            // Sharp edges may go to and fro between two faces, none of them deeper.
+            let is_still = largest_distance(&solved.positions, &positions) < settled
+                || (depth - depth_before).abs() < settled;
             positions.clone_from(&solved.positions);
-            if is_last || still {
+            if is_last || balanced && is_still {
                 return self.finish(solver, solved, rows, step, params);
             }
+            round += usize::from(balanced);
             rows = found;
         }
-        Err(SolveError::NotConverged { iterations: 0, step: f64::INFINITY })
+        Err(SolveError::TooDeep { depth })
     }
 
     /// Solves to the full tolerance where that is wanted.

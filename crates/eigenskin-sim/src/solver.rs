@@ -121,7 +121,9 @@ pub enum SolveError {
         residual: f64,
     },
     /// skin went through skin
-    #[error("skin is {depth:.2} cube edges within other skin after one step: move the bones by smaller turns")]
+    #[error(
+        "skin is {depth:.2} cube edges within other skin after one step: move the bones by smaller turns"
+    )]
     TooDeep {
         /// of the deepest point, in cube edges
         depth: f64,
@@ -189,7 +191,16 @@ impl<'a> Solver<'a> {
     }
 
     fn with(problem: &'a Problem, assembly: Assembly, cholesky: SparseCholesky) -> Self {
-        Self { problem, assembly, cholesky, hessian: Vec::new(), factorized_at: None, folded: Vec::new(), folded_rows: 0, factorizations: 0 }
+        Self {
+            problem,
+            assembly,
+            cholesky,
+            hessian: Vec::new(),
+            factorized_at: None,
+            folded: Vec::new(),
+            folded_rows: 0,
+            factorizations: 0,
+        }
     }
 
     /// The body that is solved for.

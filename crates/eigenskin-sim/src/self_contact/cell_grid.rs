@@ -44,9 +44,8 @@ impl CellGrid {
 }
 
 fn boxes(first: IVec3, last: IVec3) -> impl Iterator<Item = [i32; 3]> {
-    (first.x..=last.x).flat_map(move |x| {
-        (first.y..=last.y).flat_map(move |y| (first.z..=last.z).map(move |z| [x, y, z]))
-    })
+    (first.x..=last.x)
+        .flat_map(move |x| (first.y..=last.y).flat_map(move |y| (first.z..=last.z).map(move |z| [x, y, z])))
 }
 
 /// The box around a cell's corners, larger by the reach.

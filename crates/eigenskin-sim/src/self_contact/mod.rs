@@ -43,9 +43,10 @@ pub struct ContactParams {
     /// cells nearer than this on the way through the tissue cannot be touched; default 1.8: those
     /// that share a node with the point's own
     pub nearest: f64,
-    /// at a wanted pose rows are found anew and solved for at most this many times; default 16
+    /// at a wanted pose rows are found anew and solved for at most this many times; default 8
     pub rounds: usize,
-    /// rounds end when no node moves by more than this any longer; default 0.005
+    /// rounds end when no node moves by more than this any longer, or the deepest point gets no
+    /// deeper or shallower by more than this; default 0.005
     pub settled: f64,
     /// rows hold while no node moves further than this, then they are found anew; default 0.4
     pub reach: f64,
@@ -53,7 +54,15 @@ pub struct ContactParams {
 
 impl Default for ContactParams {
     fn default() -> Self {
-        Self { spacing: 0.5, stiffness: 15.0, margin: 0.3, nearest: 1.8, rounds: 16, settled: 0.005, reach: 0.4 }
+        Self {
+            spacing: 0.5,
+            stiffness: 15.0,
+            margin: 0.3,
+            nearest: 1.8,
+            rounds: 16,
+            settled: 0.005,
+            reach: 0.4,
+        }
     }
 }
 
@@ -90,6 +99,15 @@ const FURTHER: f64 = 1.5;
 const NEAREST_SKIN: f64 = 1.0;
 /// Nearer to the skin than this, its own normal is the direction to it.
 const ON_SKIN: f64 = 1e-7;
+
+/// What counts as touching, in cube edges at rest.
+#[derive(Clone, Copy)]
+struct Search {
+    /// outside of the skin
+    margin: f64,
+    /// outside of a cell
+    reach: f64,
+}
 
 /// A point of the skin seen from another part.
 struct Touch {
@@ -144,17 +162,19 @@ impl<'a> SelfContact<'a> {
     pub fn rows(&self, positions: &[DVec3]) -> Vec<ContactRow> {
         let grid = CellGrid::new(&self.filling.lattice, positions);
         let rows_of = |point: &ContactPoint| -> Vec<ContactRow> {
-            let touches = self.touches(point, positions, &grid, self.params.margin);
+            let touches =
+                self.touches(point, positions, &grid, Search { margin: self.params.margin, reach: REACH });
             touches.iter().filter_map(|touch| self.row(point, touch, positions)).collect()
         };
         self.points.par_iter().with_min_len(64).flat_map_iter(rows_of).collect()
     }
 
-    /// How deep the skin is within itself at `positions` (`node`).
+    /// How deep the skin is within itself at `positions` (`node`). Only what lies within a cell counts:
+    /// beyond, in a narrow crease, cells say little about where a point is.
     pub fn penetration(&self, positions: &[DVec3]) -> Penetration {
         let grid = CellGrid::new(&self.filling.lattice, positions);
         let depth_of = |point: &ContactPoint| {
-            let touches = self.touches(point, positions, &grid, 0.0);
+            let touches = self.touches(point, positions, &grid, Search { margin: 0.0, reach: 0.0 });
             touches.iter().fold(0.0, |depth: f64, touch| depth.max(-touch.distance))
         };
         let depths: Vec<f64> = self.points.par_iter().with_min_len(64).map(depth_of).collect();
@@ -173,8 +193,14 @@ impl<'a> SelfContact<'a> {
         }
     }
 
-    /// Parts of the body that a point is in, or nearer to than `margin`; each by one of its cells.
-    fn touches(&self, point: &ContactPoint, positions: &[DVec3], grid: &CellGrid, margin: f64) -> Vec<Touch> {
+    /// Parts of the body that a point is in or near to; each by one of its cells.
+    fn touches(
+        &self,
+        point: &ContactPoint,
+        positions: &[DVec3],
+        grid: &CellGrid,
+        search: Search,
+    ) -> Vec<Touch> {
         let lattice = &self.filling.lattice;
         let at = lattice.at(&point.embedded, positions);
         let own = point.embedded.cell as usize;
@@ -183,7 +209,8 @@ impl<'a> SelfContact<'a> {
             .filter(|&cell| self.near.way(own, cell) > self.params.nearest)
             .filter_map(|cell| {
                 let corners = lattice.corners[cell].map(|node| positions[node as usize]);
-                Some((cell, locate(&corners, at)?))
+                let within = locate(&corners, at)?;
+                (within.outside() <= search.reach).then_some((cell, within))
             })
             .collect();
         cells.sort_by(|a, b| a.1.outside().total_cmp(&b.1.outside()).then(a.0.cmp(&b.0)));
@@ -195,7 +222,7 @@ impl<'a> SelfContact<'a> {
                 continue;
             }
             if !touches.iter().any(is_same_part) {
-                touches.extend(self.touch(cell, within, margin));
+                touches.extend(self.touch(cell, within, search.margin));
             }
         }
         touches
@@ -235,10 +262,16 @@ impl<'a> SelfContact<'a> {
         }
         let own = lattice.corners[point.embedded.cell as usize].iter().zip(point.embedded.weights);
         let other = lattice.corners[touch.cell].iter().zip(touch.within.weights);
-        let nodes = own.map(|(&node, weight)| (node, weight)).chain(other.map(|(&node, weight)| (node, -weight)));
+        let nodes =
+            own.map(|(&node, weight)| (node, weight)).chain(other.map(|(&node, weight)| (node, -weight)));
         // Both sums agree here, so that the row is at φ₀ / |n|, a distance as deformed.
         let nodes: Vec<(u32, f64)> = nodes.collect();
-        Some(ContactRow { nodes, direction, stiffness: self.params.stiffness, offset: -touch.distance / length })
+        Some(ContactRow {
+            nodes,
+            direction,
+            stiffness: self.params.stiffness,
+            offset: -touch.distance / length,
+        })
     }
 
     /// Direction of the deformed normal of a point.

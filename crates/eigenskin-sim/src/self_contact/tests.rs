@@ -127,7 +127,10 @@ fn bars_pressed_together_do_not_overlap() {
             - with.motions[held.group].transform_point3(held.rest);
         pulls[held.group] += held.stiffness * gap;
     }
-    assert!(pulls[0].length() > 1.0 && (pulls[0] + pulls[1]).length() < 1e-4 * pulls[0].length(), "{pulls:?}");
+    assert!(
+        pulls[0].length() > 1.0 && (pulls[0] + pulls[1]).length() < 1e-4 * pulls[0].length(),
+        "{pulls:?}"
+    );
     let mut gradient = vec![DVec3::ZERO; lattice.node_count()];
     for row in contact.rows(&with.positions) {
         row.add_gradient(&with.positions, &mut gradient);
@@ -146,7 +149,7 @@ fn distances_are_right_to_first_order() {
     let mut random = Random(11);
     let mut checked = 0;
     for point in contact.points() {
-        for touch in contact.touches(point, &bent, &grid, 0.3) {
+        for touch in contact.touches(point, &bent, &grid, Search { margin: 0.3, reach: REACH }) {
             let Some(row) = contact.row(point, &touch, &bent) else { continue };
             assert!(rows.contains(&row));
             let to_deformed =
@@ -154,9 +157,8 @@ fn distances_are_right_to_first_order() {
             assert!((row.distance(&bent) - touch.distance * to_deformed).abs() < 1e-9);
             // All nodes moved a little at random: the distance is looked up again from scratch.
             let by: Vec<DVec3> = bent.iter().map(|_| random.point()).collect();
-            let moved = |step: f64| -> Vec<DVec3> {
-                bent.iter().zip(&by).map(|(&x, &by)| x + step * by).collect()
-            };
+            let moved =
+                |step: f64| -> Vec<DVec3> { bent.iter().zip(&by).map(|(&x, &by)| x + step * by).collect() };
             let looked_up = |step: f64| {
                 let positions = moved(step);
                 let corners = body.filling.lattice.corners[touch.cell].map(|node| positions[node as usize]);
