@@ -50,6 +50,7 @@ struct Bent {
     penetration: Penetration,
     inverted: usize,
     smallest_volume: f64,
+    newton_steps: usize,
     seconds: f64,
 }
 
@@ -113,7 +114,13 @@ fn bend(rig: &Rig, tissue: &Tissue, motions: &[JointMotion], contact: &SelfConta
         end.iterations,
         end.contact,
     );
-    Bent { penetration, inverted: end.inverted, smallest_volume: end.smallest_volume, seconds }
+    Bent {
+        penetration,
+        inverted: end.inverted,
+        smallest_volume: end.smallest_volume,
+        newton_steps: end.contact.newton_steps,
+        seconds,
+    }
 }
 
 /// Tissue of cubes of 6 mm, in which all joints move.
@@ -152,7 +159,12 @@ fn a_finger_does_not_enter_itself() {
     // An independent program without contact found 4 to 9 mm.
     assert!((4e-3..9e-3).contains(&without.penetration.deepest), "{:?}", without.penetration);
     assert!(with.penetration.deepest < 1e-3 && with.inverted == 0, "{:?}", with.penetration);
-    assert!(with.smallest_volume > 0.2 && with.seconds < 3.0 * without.seconds);
+    assert!(
+        with.smallest_volume > 0.2 && with.newton_steps < 30,
+        "{} {}",
+        with.smallest_volume,
+        with.newton_steps
+    );
 }
 
 #[test]

@@ -105,7 +105,7 @@ const ON_SKIN: f64 = 1e-7;
 struct Search {
     /// outside of the skin
     margin: f64,
-    /// outside of a cell
+    /// outside of a cell, of what a cell reaches at all
     reach: f64,
 }
 
@@ -162,8 +162,12 @@ impl<'a> SelfContact<'a> {
     pub fn rows(&self, positions: &[DVec3]) -> Vec<ContactRow> {
         let grid = CellGrid::new(&self.filling.lattice, positions);
         let rows_of = |point: &ContactPoint| -> Vec<ContactRow> {
-            let touches =
-                self.touches(point, positions, &grid, Search { margin: self.params.margin, reach: REACH });
+            let touches = self.touches(
+                point,
+                positions,
+                &grid,
+                Search { margin: self.params.margin, reach: f64::INFINITY },
+            );
             touches.iter().filter_map(|touch| self.row(point, touch, positions)).collect()
         };
         self.points.par_iter().with_min_len(64).flat_map_iter(rows_of).collect()
