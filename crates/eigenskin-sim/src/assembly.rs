@@ -354,4 +354,28 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn rows_within_a_cell_are_added_to_the_matrix() {
+        let problem = scrambled_problem();
+        let assembly = Assembly::new(&problem);
+        let direction = DVec3::new(0.6, -0.64, 0.48);
+        let size = 3 * problem.lattice().node_count();
+        let x: Vec<f64> = (0..size).map(|i| (1.3 * i as f64).sin()).collect();
+        for corners in &problem.lattice().corners {
+            let nodes: Vec<(u32, f64)> =
+                corners.iter().enumerate().map(|(c, &node)| (node, 0.3 - 0.1 * c as f64)).collect();
+            let mut values = vec![0.0; assembly.pattern.row.len()];
+            assembly.add_row(&nodes, direction, 2.5, &mut values);
+            let mut found = vec![0.0; size];
+            assembly.multiply(&values, &x, &mut found);
+            let at = |node: u32| DVec3::from_slice(&x[3 * node as usize..]);
+            let along: f64 = nodes.iter().map(|&(node, weight)| weight * direction.dot(at(node))).sum();
+            for node in 0..problem.lattice().node_count() {
+                let weight = nodes.iter().find(|n| n.0 as usize == node).map_or(0.0, |n| n.1);
+                let expected = 2.5 * along * weight * direction;
+                assert!((DVec3::from_slice(&found[3 * node..]) - expected).length() < 1e-12);
+            }
+        }
+    }
 }
