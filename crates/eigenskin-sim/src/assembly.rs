@@ -155,6 +155,32 @@ impl Assembly {
         }
     }
 
+    /// Adds `stiffness` · a aᵀ with a = (weight · `direction`) over nodes that share a cell; nothing
+    /// if they do not.
+    pub fn add_row(&self, nodes: &[(u32, f64)], direction: DVec3, stiffness: f64, values: &mut [f64]) {
+        let pairs =
+            || nodes.iter().flat_map(|&a| nodes.iter().filter(move |b| b.0 >= a.0).map(move |&b| (a, b)));
+        // Place of the first entry of a column at or below the diagonal of the row's node.
+        let place = |row: u32, column: u32| {
+            let start = self.pattern.column_start[column as usize] as usize;
+            let end = self.pattern.column_start[column as usize + 1] as usize;
+            self.pattern.row[start..end].binary_search(&row).ok().map(|place| start + place)
+        };
+        if pairs().any(|(a, b)| place(3 * b.0 + 2, 3 * a.0).is_none()) {
+            return;
+        }
+        for ((column, column_weight), (row, row_weight)) in pairs() {
+            for j in 0..3 {
+                let first = if row == column { j } else { 0 };
+                let Some(start) = place(3 * row + first, 3 * column + j) else { continue };
+                let scale = stiffness * column_weight * row_weight * direction[j as usize];
+                for i in first..3 {
+                    values[start + (i - first) as usize] += scale * direction[i as usize];
+                }
+            }
+        }
+    }
+
     /// Adds `shift` to the diagonal.
     pub fn shift(&self, values: &mut [f64], shift: f64) {
         for &start in &self.pattern.column_start[..self.pattern.column_start.len() - 1] {
@@ -325,6 +351,30 @@ mod tests {
             for other in 0..unknowns {
                 let slope = (ahead[other / 3] - behind[other / 3])[other % 3] / (2.0 * h);
                 assert!((slope - column[other]).abs() < 1e-6, "{other} {unknown}: {slope} {}", column[other]);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_within_a_cell_are_added_to_the_matrix() {
+        let problem = scrambled_problem();
+        let assembly = Assembly::new(&problem);
+        let direction = DVec3::new(0.6, -0.64, 0.48);
+        let size = 3 * problem.lattice().node_count();
+        let x: Vec<f64> = (0..size).map(|i| (1.3 * i as f64).sin()).collect();
+        for corners in &problem.lattice().corners {
+            let nodes: Vec<(u32, f64)> =
+                corners.iter().enumerate().map(|(c, &node)| (node, 0.3 - 0.1 * c as f64)).collect();
+            let mut values = vec![0.0; assembly.pattern.row.len()];
+            assembly.add_row(&nodes, direction, 2.5, &mut values);
+            let mut found = vec![0.0; size];
+            assembly.multiply(&values, &x, &mut found);
+            let at = |node: u32| DVec3::from_slice(&x[3 * node as usize..]);
+            let along: f64 = nodes.iter().map(|&(node, weight)| weight * direction.dot(at(node))).sum();
+            for node in 0..problem.lattice().node_count() {
+                let weight = nodes.iter().find(|n| n.0 as usize == node).map_or(0.0, |n| n.1);
+                let expected = 2.5 * along * weight * direction;
+                assert!((DVec3::from_slice(&found[3 * node..]) - expected).length() < 1e-12);
             }
         }
     }

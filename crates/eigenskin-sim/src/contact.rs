@@ -2,16 +2,21 @@
 //!
 //! A row has the energy ½ k min(0, n·Σ w_i x_i − o)²; while it pushes, its Hessian is k a aᵀ with
 //! a = (w_i n). Its nodes need not share a cell, so it does not fit the pattern of the elastic
-//! Hessian K; (K + Σ k a aᵀ) x = b is solved by conjugate gradients with K's factor as preconditioner
-//! (Golub and Van Loan, "Matrix Computations", §11.5): with m rows that push, K⁻¹(K + …) has at most
-//! m + 1 different eigenvalues, which bounds the number of steps.
+//! Hessian K. H = K + Σ k a aᵀ is solved with by conjugate gradients (Golub and Van Loan, "Matrix
+//! Computations", §11.5).
+//!
+//! The preconditioner is P = K + Σ 2k (b bᵀ + c cᵀ) for rows a = b − c between two cells, which fits
+//! the pattern. Since a aᵀ ≤ 2 (b bᵀ + c cᵀ), P is positive definite wherever H is: also in folds
+//! that only contact holds open. P − H = Σ k (b + c)(b + c)ᵀ, so with m rows P⁻¹H has at most m + 1
+//! different eigenvalues, which bounds the number of steps.
 
 use eigenskin::glam::DVec3;
 
 /// A one-sided spring on a weighted mean of nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContactRow {
-    /// nodes and their weights: a point of a cell, or one less another
+    /// nodes and their weights: a point of a cell, or one less another; in the latter case the first
+    /// eight are those of one cell
     pub nodes: Vec<(u32, f64)>,
     /// unit direction into which the row pushes
     pub direction: DVec3,
@@ -41,6 +46,15 @@ impl ContactRow {
         }
     }
 
+    /// Parts that share a cell each, and the stiffness with which they go into the preconditioner.
+    pub(crate) fn parts(&self) -> (f64, [&[(u32, f64)]; 2]) {
+        if self.nodes.len() <= 8 {
+            return (self.stiffness, [&self.nodes, &[]]);
+        }
+        let (first, second) = self.nodes.split_at(8);
+        (2.0 * self.stiffness, [first, second])
+    }
+
     /// Adds k a aᵀ x to y; unknown 3 · node + axis.
     fn add_product(&self, x: &[f64], y: &mut [f64]) {
         let along: f64 = self
@@ -57,18 +71,16 @@ impl ContactRow {
     }
 }
 
-/// Solves (K + Σ k a aᵀ) x = `b` in place, to a relative residual of 1e-10 in the norm of K⁻¹.
-/// `multiply` is y = K x, `precondition` is x ← K⁻¹ x.
+/// Solves H x = `b` in place, to a relative residual of `tolerance` in the norm of P⁻¹ and within
+/// `most` steps; says whether H was positive definite along the way. `multiply` is y = K x,
+/// `precondition` is x ← P⁻¹ x.
 pub fn solve_with_rows(
     active: &[&ContactRow],
     b: &mut [f64],
+    (tolerance, most): (f64, usize),
     multiply: impl Fn(&[f64], &mut [f64]),
     mut precondition: impl FnMut(&mut [f64]),
-) {
-    if active.is_empty() {
-        precondition(b);
-        return;
-    }
+) -> bool {
     let mut x = vec![0.0; b.len()];
     let mut residual = b.to_vec();
     let mut z = residual.clone();
@@ -77,16 +89,19 @@ pub fn solve_with_rows(
     let mut product = vec![0.0; b.len()];
     let mut norm = dot(&residual, &z);
     let first = norm;
-    // Rounding costs some steps more than there are eigenvalues.
-    for _ in 0..2 * active.len() + 20 {
-        if norm <= 1e-20 * first || norm.is_nan() {
+    for _ in 0..most {
+        if norm <= tolerance * tolerance * first || norm.is_nan() {
             break;
         }
         multiply(&direction, &mut product);
         for row in active {
             row.add_product(&direction, &mut product);
         }
-        let step = norm / dot(&direction, &product);
+        let curvature = dot(&direction, &product);
+        if curvature <= 0.0 {
+            return false;
+        }
+        let step = norm / curvature;
         for i in 0..x.len() {
             x[i] += step * direction[i];
             residual[i] -= step * product[i];
@@ -101,6 +116,7 @@ pub fn solve_with_rows(
         norm = next;
     }
     b.copy_from_slice(&x);
+    true
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -136,11 +152,19 @@ mod tests {
             row.add_product(&expected, &mut b);
         }
         let active: Vec<&ContactRow> = rows.iter().collect();
-        solve_with_rows(&active, &mut b, multiply, |x| {
+        let divide = |x: &mut [f64]| {
             for (i, x) in x.iter_mut().enumerate() {
                 *x /= (i + 1) as f64;
             }
-        });
+        };
+        let right_side = b.clone();
+        assert!(solve_with_rows(&active, &mut b, (1e-10, 20), multiply, divide));
+        // With K − 7 instead, the first unknowns have negative stiffness.
+        let shifted = |x: &[f64], y: &mut [f64]| {
+            multiply(x, y);
+            x.iter().zip(y).for_each(|(x, y)| *y -= 7.0 * x);
+        };
+        assert!(!solve_with_rows(&active, &mut right_side.clone(), (1e-10, 20), shifted, divide));
         for (found, expected) in b.iter().zip(&expected) {
             assert!((found - expected).abs() < 1e-9, "{found} {expected}");
         }

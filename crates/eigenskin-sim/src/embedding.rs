@@ -106,7 +106,7 @@ fn common_cells(surface: &Surface, filling: &Filling) -> Vec<Carrier> {
 }
 
 /// The cell just below the skin at a point of lattice space.
-fn cell_below(filling: &Filling, at: DVec3, normal: DVec3) -> usize {
+pub(crate) fn cell_below(filling: &Filling, at: DVec3, normal: DVec3) -> usize {
     let below = filling.nearest_cell(at - BELOW * normal);
     let own_cube = at.floor().as_ivec3();
     if filling.cubes[below] == own_cube {

@@ -4,8 +4,9 @@
 //! Modules stand in data-flow order: [`ranges`] (what the joints can do) → [`jobs`] (the poses) →
 //! [`surface`], [`winding`] (what is inside) → [`lattice`] (cubes that fill it) → [`embedding`]
 //! (how the skin follows) → [`bones`] (what moves it) → [`tissue`] (all of that) → [`material`],
-//! [`element`], [`problem`] (what it costs to bend it) → [`solver`], [`contact`], [`path`] (where
-//! it comes to lie) → [`simulation`], [`quality`] (poses to learn from); [`calculix`] hands the same problem to an independent program.
+//! [`element`], [`problem`] (what it costs to bend it) → [`solver`], [`contact`], [`self_contact`],
+//! [`path`] (where it comes to lie) → [`simulation`], [`quality`] (poses to learn from);
+//! [`calculix`] hands the same problem to an independent program.
 //!
 //! **Lattice space.** All of it computes in units of the lattice: positions are counted in cube
 //! edges from the lattice's origin, stress in units of the shear modulus. A character of ten
@@ -28,6 +29,7 @@ pub mod problem;
 
 pub mod contact;
 pub mod path;
+pub mod self_contact;
 pub mod solver;
 
 pub mod quality;

@@ -1,8 +1,12 @@
 //! From one pose to another in small turns: each solution is the start of the next.
 
-use eigenskin::glam::DAffine3;
+use eigenskin::glam::{DAffine3, DVec3};
 
-use crate::solver::{Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between};
+use crate::contact::ContactRow;
+use crate::self_contact::{ContactParams, SelfContact};
+use crate::solver::{
+    ContactCost, Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between, largest_distance,
+};
 
 /// How to go along a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,27 +51,41 @@ pub fn follow(
     stops: &[f64],
     params: &PathParams,
 ) -> Result<Vec<Equilibrium>, PathError> {
+    follow_with_contact(solver, start, motions_at, stops, params, None)
+}
+
+/// The same with skin that pushes skin away. Where nothing touches, nothing changes.
+pub fn follow_with_contact(
+    solver: &mut Solver<'_>,
+    start: &Equilibrium,
+    motions_at: impl Fn(f64) -> Vec<DAffine3>,
+    stops: &[f64],
+    params: &PathParams,
+    contact: Option<&SelfContact<'_>>,
+) -> Result<Vec<Equilibrium>, PathError> {
     // The same path gives the same bits, whatever was solved before.
     solver.forget();
     let mut reached = Vec::with_capacity(stops.len());
     let mut state = start.clone();
+    let mut touching = Touching { contact, rows: Vec::new(), cost: ContactCost::default() };
     let mut share = 0.0;
     for &stop in stops {
         let mut longest = f64::INFINITY;
+        touching.cost = ContactCost::default();
         while share < stop {
             let next = end_of_step(&motions_at, share, stop.min(share + longest), params.largest_turn);
             let motions = motions_at(next);
-            let solved = solver
-                .predict(&state, &motions)
-                .and_then(|guess| solver.equilibrium(&guess, Loads::from(&motions[..]), &params.solver));
-            match solved {
+            let half = 0.5 * (next - share);
+            let step =
+                Step { motions: &motions, is_stop: next >= stop, may_halve: half >= SHORTEST_APPROACH };
+            match touching.solve(solver, &state, step, &params.solver) {
                 Ok(solved) => {
                     state = solved;
                     share = next;
                     longest *= 2.0;
                 }
                 Err(cause) => {
-                    longest = 0.5 * (next - share);
+                    longest = half;
                     let hopeless =
                         matches!(cause, SolveError::WrongCount { .. } | SolveError::TooLarge { .. });
                     if hopeless || longest < params.smallest_share {
@@ -80,6 +98,130 @@ pub fn follow(
         reached.push(state.clone());
     }
     Ok(reached)
+}
+
+/// A prediction may lie within other skin by this much, in cube edges. Deeper points may be nearer
+/// to the far side and would be pushed out there.
+const DEEPEST_ENTRY: f64 = 0.75;
+/// Steps are not halved further for that, as a share of the path.
+const SHORTEST_APPROACH: f64 = 1.0 / 64.0;
+/// Rows are found anew at most this often in a step, with rounds that ended early counted.
+const MOST_SEARCHES: usize = 60;
+/// Rounds of contact are solved to this step, in cube edges, but for the last one of a wanted pose.
+const ROUND_TOLERANCE: f64 = 1e-3;
+
+/// Contact along a path.
+struct Touching<'a> {
+    contact: Option<&'a SelfContact<'a>>,
+    /// rows at the last solution
+    rows: Vec<ContactRow>,
+    /// since the last stop
+    cost: ContactCost,
+}
+
+/// One step along a path.
+#[derive(Clone, Copy)]
+struct Step<'a> {
+    motions: &'a [DAffine3],
+    /// whether it ends at a wanted pose
+    is_stop: bool,
+    /// whether shorter steps may be tried
+    may_halve: bool,
+}
+
+impl Touching<'_> {
+    /// The equilibrium after a step from `state`; keeps the rows that belong to it.
+    fn solve(
+        &mut self,
+        solver: &mut Solver<'_>,
+        state: &Equilibrium,
+        step: Step<'_>,
+        params: &SolverParams,
+    ) -> Result<Equilibrium, SolveError> {
+        let guess = solver.predict_with(state, step.motions, &self.rows)?;
+        let Some(contact) = self.contact else {
+            return solver.equilibrium(&guess, Loads::from(step.motions), params);
+        };
+        let rows = contact.rows(&guess);
+        let depth = deepest(&rows, &guess);
+        if step.may_halve && depth > DEEPEST_ENTRY {
+            return Err(SolveError::TooDeep { depth });
+        }
+        self.settle(solver, contact, guess, rows, step, params)
+    }
+
+    /// Solves for rows and finds them anew until the body stays where it is.
+    fn settle(
+        &mut self,
+        solver: &mut Solver<'_>,
+        contact: &SelfContact<'_>,
+        mut positions: Vec<DVec3>,
+        mut rows: Vec<ContactRow>,
+        step: Step<'_>,
+        params: &SolverParams,
+    ) -> Result<Equilibrium, SolveError> {
+        let ContactParams { rounds, settled, reach, .. } = *contact.params();
+        let roughly = SolverParams { step_tolerance: params.step_tolerance.max(ROUND_TOLERANCE), ..*params };
+        // A pose on the way need not be exact.
+        let (rounds, settled) = if step.is_stop { (rounds, settled) } else { (rounds / 2, 10.0 * settled) };
+        let mut depth = f64::INFINITY;
+        let mut round = 0;
+        for search in 1..=MOST_SEARCHES {
+            let loads = Loads { motions: step.motions, contacts: &rows };
+            let is_last = round + 1 >= rounds || search == MOST_SEARCHES;
+            let tolerance = if rows.is_empty() || is_last { params } else { &roughly };
+            let reach = if is_last { f64::INFINITY } else { reach };
+            let (solved, balanced) = solver.equilibrium_within(reach, &positions, loads, tolerance)?;
+            let found = contact.rows(&solved.positions);
+            let touches = |rows: &[ContactRow]| rows.iter().any(|row| row.distance(&solved.positions) < 0.0);
+            if touches(&rows) || touches(&found) {
+                self.cost.rounds += 1;
+                self.cost.newton_steps += solved.iterations;
+            } else if balanced {
+                self.rows = found;
+                return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
+            }
+            let depth_before = std::mem::replace(&mut depth, deepest(&found, &solved.positions));
+            // Sharp edges may go to and fro between two faces, none of them deeper.
+            let is_still = largest_distance(&solved.positions, &positions) < settled
+                || (depth - depth_before).abs() < settled;
+            positions.clone_from(&solved.positions);
+            if is_last || balanced && is_still {
+                return self.finish(solver, solved, rows, step, params);
+            }
+            round += usize::from(balanced);
+            rows = found;
+        }
+        Err(SolveError::TooDeep { depth })
+    }
+
+    /// Solves to the full tolerance where that is wanted.
+    fn finish(
+        &mut self,
+        solver: &mut Solver<'_>,
+        mut solved: Equilibrium,
+        rows: Vec<ContactRow>,
+        step: Step<'_>,
+        params: &SolverParams,
+    ) -> Result<Equilibrium, SolveError> {
+        if step.is_stop {
+            let loads = Loads { motions: step.motions, contacts: &rows };
+            solved = solver.equilibrium(&solved.positions, loads, params)?;
+            self.cost.newton_steps += solved.iterations;
+        }
+        self.rows = rows;
+        Ok(Equilibrium { contact: self.cost(&solved), ..solved })
+    }
+
+    fn cost(&self, at: &Equilibrium) -> ContactCost {
+        let pushing = self.rows.iter().filter(|row| row.distance(&at.positions) < 0.0).count();
+        ContactCost { rows: self.rows.len(), pushing, ..self.cost }
+    }
+}
+
+/// How deep the deepest row is.
+fn deepest(rows: &[ContactRow], positions: &[DVec3]) -> f64 {
+    rows.iter().fold(0.0, |deepest, row| deepest.max(-row.distance(positions)))
 }
 
 /// The furthest of some shares within (from, to] that turns no group too far against another.

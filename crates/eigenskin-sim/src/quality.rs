@@ -7,7 +7,6 @@ use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 
 use crate::element::cell_volume;
 use crate::lattice::Lattice;
-use crate::solver::Equilibrium;
 
 /// What is known about a simulated pose.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,11 +19,16 @@ pub struct Quality {
     pub stable: bool,
     /// volume of the body over its volume at rest
     pub volume: f64,
+    /// how deep some skin lies within another part of the body, as a share of the size; `None` when
+    /// contact was switched off
+    pub penetration: Option<f64>,
     /// how far the correction of some vertex changed against the pose before it on the way, beyond
     /// its change before that, as a share of the size
     pub jump: f64,
     /// Newton steps from the pose before it
     pub newton_steps: usize,
+    /// those of them that contact asked for
+    pub contact_steps: usize,
 }
 
 /// What a pose must keep to be learned from.
@@ -32,13 +36,15 @@ pub struct Quality {
 pub struct QualityLimits {
     /// largest deviation of the volume from rest; default 0.05
     pub volume: f64,
+    /// deepest penetration as a share of the size; default 0.02
+    pub penetration: f64,
     /// largest jump as a share of the size; default 0.05
     pub jump: f64,
 }
 
 impl Default for QualityLimits {
     fn default() -> Self {
-        Self { volume: 0.05, jump: 0.05 }
+        Self { volume: 0.05, penetration: 0.02, jump: 0.05 }
     }
 }
 
@@ -50,6 +56,9 @@ impl Quality {
         }
         if (self.volume - 1.0).abs() > limits.volume {
             return Some(format!("its volume is {:.1} % of rest", 100.0 * self.volume));
+        }
+        if let Some(depth) = self.penetration.filter(|&depth| depth > limits.penetration) {
+            return Some(format!("skin lies {:.1} % of the size within another part", 100.0 * depth));
         }
         if self.jump > limits.jump {
             return Some(format!(
@@ -108,17 +117,5 @@ impl Jumps {
         self.pace = Some(change / length);
         self.before = Some((corrections, share));
         (change - expected).max(0.0)
-    }
-}
-
-/// All figures of a solved pose.
-pub fn quality(lattice: &Lattice, state: &Equilibrium, jump: f64) -> Quality {
-    Quality {
-        smallest_volume: state.smallest_volume,
-        inverted: state.inverted,
-        stable: state.stable,
-        volume: volume_ratio(lattice, &state.positions),
-        jump,
-        newton_steps: state.iterations,
     }
 }

@@ -9,14 +9,15 @@ use rayon::prelude::*;
 
 use crate::jobs::{Job, Purpose};
 use crate::material::Material;
-use crate::path::{PathParams, follow};
+use crate::path::{PathParams, follow_with_contact};
 use crate::problem::{Problem, ProblemError};
-use crate::quality::{Jumps, Quality, quality};
+use crate::quality::{Jumps, Quality, volume_ratio};
+use crate::self_contact::{ContactParams, SelfContact};
 use crate::solver::{Equilibrium, SolveError, Solver};
 use crate::tissue::{Tissue, TissueError, TissueParams};
 
 /// How to simulate.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct SimulationParams {
     /// lattice and bones
     pub tissue: TissueParams,
@@ -24,6 +25,19 @@ pub struct SimulationParams {
     pub material: Material,
     /// how to go from pose to pose
     pub path: PathParams,
+    /// how skin pushes skin away; `None` lets parts of the body pass through each other
+    pub contact: Option<ContactParams>,
+}
+
+impl Default for SimulationParams {
+    fn default() -> Self {
+        Self {
+            tissue: TissueParams::default(),
+            material: Material::default(),
+            path: PathParams::default(),
+            contact: Some(ContactParams::default()),
+        }
+    }
 }
 
 /// A character whose jobs can be solved, in any order and on any number of threads.
@@ -33,6 +47,7 @@ pub struct Simulation {
     tissue: Tissue,
     problem: Problem,
     path: PathParams,
+    contact: Option<ContactParams>,
 }
 
 /// Why a character cannot be simulated.
@@ -95,7 +110,7 @@ impl Simulation {
             tissue.plan.groups.len(),
             params.material,
         )?;
-        Ok(Self { rig, tissue, problem, path: params.path })
+        Ok(Self { rig, tissue, problem, path: params.path, contact: params.contact.clone() })
     }
 
     /// The character.
@@ -118,6 +133,11 @@ impl Simulation {
         Solver::new(&self.problem)
     }
 
+    /// What finds where its skin touches itself, for its jobs; `None` when that is switched off.
+    pub fn contact(&self) -> Option<SelfContact<'_>> {
+        self.contact.as_ref().map(|params| SelfContact::new(&self.tissue, params))
+    }
+
     /// Solves jobs in parallel, in the thread pool that this is called in; `done` hears of each as
     /// it ends. Results are in the order of the jobs and do not depend on the number of threads.
     pub fn run_all(
@@ -126,6 +146,7 @@ impl Simulation {
         done: impl Fn(usize, &JobResult) + Sync,
     ) -> Result<Vec<JobResult>, SolveError> {
         let first = self.solver()?;
+        let contact = self.contact();
         jobs.par_iter()
             .enumerate()
             // Jobs take very different times: hand them out one by one.
@@ -134,7 +155,7 @@ impl Simulation {
                 || first.fork(),
                 |solver, (index, job)| {
                     let solver = solver.as_mut().map_err(|error| error.clone())?;
-                    let result = self.run(solver, job);
+                    let result = self.run(solver, contact.as_ref(), job);
                     done(index, &result);
                     Ok(result)
                 },
@@ -143,10 +164,11 @@ impl Simulation {
     }
 
     /// Solves one job. The result does not depend on what the solver did before.
-    pub fn run(&self, solver: &mut Solver<'_>, job: &Job) -> JobResult {
+    pub fn run(&self, solver: &mut Solver<'_>, contact: Option<&SelfContact<'_>>, job: &Job) -> JobResult {
         let stops: Vec<f64> = job.stops.iter().map(|stop| stop.share).collect();
         let rest = solver.rest();
-        let followed = follow(solver, &rest, |share| self.motions(job, share), &stops, &self.path);
+        let motions = |share| self.motions(job, share);
+        let followed = follow_with_contact(solver, &rest, motions, &stops, &self.path, contact);
         let (states, failure) = match followed {
             Ok(states) => (states, None),
             Err(error) => {
@@ -160,7 +182,17 @@ impl Simulation {
             let pose = job.pose(&self.rig, stop.share);
             let positions = self.skin(state);
             let jump = jumps.next(&self.rig, &pose, &positions, stop.share);
-            let quality = quality(self.problem.lattice(), state, jump);
+            let penetration = contact.map(|contact| contact.penetration(&state.positions).deepest);
+            let quality = Quality {
+                smallest_volume: state.smallest_volume,
+                inverted: state.inverted,
+                stable: state.stable,
+                volume: volume_ratio(self.problem.lattice(), &state.positions),
+                penetration: penetration.map(|depth| depth / self.rig.mesh().size()),
+                jump,
+                newton_steps: state.iterations,
+                contact_steps: state.contact.newton_steps,
+            };
             result.poses.push(SimulatedPose {
                 name: stop.name.clone(),
                 purpose: job.purpose,

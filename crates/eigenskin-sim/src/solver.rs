@@ -66,6 +66,21 @@ pub struct Equilibrium {
     pub smallest_volume: f64,
     /// Gauss points that are turned inside out
     pub inverted: usize,
+    /// what contact of skin with skin did; all zero where there is none
+    pub contact: ContactCost,
+}
+
+/// What contact of skin with skin cost on the way to a pose, from the pose before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContactCost {
+    /// solutions with rows that were found anew
+    pub rounds: usize,
+    /// Newton steps of these
+    pub newton_steps: usize,
+    /// rows in the end
+    pub rows: usize,
+    /// of these, rows that push
+    pub pushing: usize,
 }
 
 /// Why there is no equilibrium.
@@ -105,6 +120,14 @@ pub enum SolveError {
         /// largest force out of balance
         residual: f64,
     },
+    /// skin went through skin
+    #[error(
+        "skin is {depth:.2} cube edges within other skin after one step: move the bones by smaller turns"
+    )]
+    TooDeep {
+        /// of the deepest point, in cube edges
+        depth: f64,
+    },
     /// too many steps
     #[error(
         "not in balance after {iterations} Newton steps (the last one moved a node by {step:.1e} cube edges): move the bones by smaller turns, or allow more steps"
@@ -126,11 +149,18 @@ pub struct Solver<'a> {
     hessian: Vec<f64>,
     /// where it was factorised
     factorized_at: Option<Vec<DVec3>>,
+    /// what was factorised in its place for the sake of contacts, and their number
+    folded: Vec<f64>,
+    folded_rows: usize,
     factorizations: usize,
 }
 
 /// Steps beyond this, in cube edges, are far from balance.
 const LONG_STEP: f64 = 0.1;
+
+/// Relative residual to which steps with contacts are solved: the next Newton step takes up the
+/// rest, at less cost than the last digits here.
+const ROWS_TOLERANCE: f64 = 1e-4;
 
 /// A Newton step that was found.
 struct Step {
@@ -161,7 +191,16 @@ impl<'a> Solver<'a> {
     }
 
     fn with(problem: &'a Problem, assembly: Assembly, cholesky: SparseCholesky) -> Self {
-        Self { problem, assembly, cholesky, hessian: Vec::new(), factorized_at: None, factorizations: 0 }
+        Self {
+            problem,
+            assembly,
+            cholesky,
+            hessian: Vec::new(),
+            factorized_at: None,
+            folded: Vec::new(),
+            folded_rows: 0,
+            factorizations: 0,
+        }
     }
 
     /// The body that is solved for.
@@ -190,6 +229,7 @@ impl<'a> Solver<'a> {
             residual: 0.0,
             smallest_volume: 1.0,
             inverted: 0,
+            contact: ContactCost::default(),
         }
     }
 
@@ -200,6 +240,18 @@ impl<'a> Solver<'a> {
         loads: Loads<'_>,
         params: &SolverParams,
     ) -> Result<Equilibrium, SolveError> {
+        self.equilibrium_within(f64::INFINITY, start, loads, params).map(|(solved, _)| solved)
+    }
+
+    /// The same, but ends without balance as soon as a node has moved by `reach`, in cube edges; says
+    /// whether it is in balance.
+    pub(crate) fn equilibrium_within(
+        &mut self,
+        reach: f64,
+        start: &[DVec3],
+        loads: Loads<'_>,
+        params: &SolverParams,
+    ) -> Result<(Equilibrium, bool), SolveError> {
         self.check_counts(start, loads.motions)?;
         let factorizations_before = self.factorizations;
         let mut positions = start.to_vec();
@@ -214,11 +266,15 @@ impl<'a> Solver<'a> {
             self.gradient(&positions, loads, &mut gradient);
             let mut step = self.newton_step(&positions, &gradient, loads, project)?;
             last_step = largest_length(&step.by);
-            if last_step <= params.step_tolerance {
-                let (stable, positions) =
-                    (!step.projected, self.finish(positions, &step, loads, &mut energies));
+            let balanced = last_step <= params.step_tolerance;
+            let at_reach = reach.is_finite() && largest_distance(&positions, start) > 0.99 * reach;
+            if balanced || at_reach {
+                if balanced {
+                    positions = self.finish(positions, &step, loads, &mut energies);
+                }
+                let stable = !step.projected;
                 let volumes = self.gradient(&positions, loads, &mut gradient);
-                return Ok(Equilibrium {
+                let solved = Equilibrium {
                     positions,
                     motions: loads.motions.to_vec(),
                     energies,
@@ -229,14 +285,19 @@ impl<'a> Solver<'a> {
                     residual: largest_length(&gradient),
                     smallest_volume: volumes.smallest,
                     inverted: volumes.inverted,
-                });
+                    contact: ContactCost::default(),
+                };
+                return Ok((solved, balanced));
             }
             if iteration == params.iterations {
                 break;
             }
+            let left = reach - largest_distance(&positions, start).min(0.5 * reach);
+            shorten(&mut step, left);
             let mut next = self.search_line(&positions, &gradient, &step, before, loads);
             if next.is_none() && !step.projected {
                 step = self.newton_step(&positions, &gradient, loads, true)?;
+                shorten(&mut step, left);
                 next = self.search_line(&positions, &gradient, &step, before, loads);
             }
             let Some((moved, energy)) = next else {
@@ -256,10 +317,20 @@ impl<'a> Solver<'a> {
     /// for the next solution. The body is first carried along with group 0, so that a motion of
     /// the whole is met exactly. Contacts are not looked at.
     pub fn predict(&mut self, from: &Equilibrium, motions: &[DAffine3]) -> Result<Vec<DVec3>, SolveError> {
+        self.predict_with(from, motions, &[])
+    }
+
+    /// The same, while `contacts` that push at `from` go on to do so.
+    pub(crate) fn predict_with(
+        &mut self,
+        from: &Equilibrium,
+        motions: &[DAffine3],
+        contacts: &[ContactRow],
+    ) -> Result<Vec<DVec3>, SolveError> {
         self.check_counts(&from.positions, motions)?;
         let carry = motions[0] * from.motions[0].inverse();
         let carried: Vec<DVec3> = from.positions.iter().map(|&x| carry.transform_point3(x)).collect();
-        self.factorize_near(&from.positions)?;
+        self.factorize_near(&from.positions, contacts)?;
         // Computed in the frame of `from`, where the factorisation was made.
         let back = carry.matrix3.transpose();
         let lattice = self.problem.lattice();
@@ -274,7 +345,10 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        self.cholesky.solve(&mut pull);
+        if !self.solve_with(&mut pull, &from.positions, contacts) {
+            // What contact held open now falls shut: no tangent to follow.
+            return Ok(carried);
+        }
         let moves = pull.chunks_exact(3).map(|by| carry.matrix3 * DVec3::from_slice(by));
         let predicted: Vec<DVec3> = carried.iter().zip(moves).map(|(&x, by)| x + by).collect();
         // Far from linear the guess may be worse than none.
@@ -319,7 +393,7 @@ impl<'a> Solver<'a> {
         volumes
     }
 
-    /// −H⁻¹ ∂E/∂x; the one place where linear systems of a Newton step are solved.
+    /// −H⁻¹ ∂E/∂x; the one place where Newton steps are found.
     fn newton_step(
         &mut self,
         positions: &[DVec3],
@@ -327,26 +401,48 @@ impl<'a> Solver<'a> {
         loads: Loads<'_>,
         project: bool,
     ) -> Result<Step, SolveError> {
-        let projected = self.factorize(positions, project)?;
+        let mut projected = self.factorize(positions, project, loads.contacts)?;
         let mut by: Vec<f64> = gradient.iter().flat_map(|force| (-*force).to_array()).collect();
-        let pushing: Vec<&ContactRow> =
-            loads.contacts.iter().filter(|row| row.distance(positions) < 0.0).collect();
-        let Self { assembly, cholesky, hessian, .. } = self;
-        solve_with_rows(&pushing, &mut by, |x, y| assembly.multiply(hessian, x, y), |x| cholesky.solve(x));
+        if !self.solve_with(&mut by, positions, loads.contacts) && !projected {
+            projected = self.factorize(positions, true, loads.contacts)?;
+            self.solve_with(&mut by, positions, loads.contacts);
+        }
         Ok(Step { by: by.chunks_exact(3).map(DVec3::from_slice).collect(), projected })
+    }
+
+    /// x ← H⁻¹ x with the last factorisation and the rows that push at `positions`; says whether
+    /// that could be done, else x is as before.
+    fn solve_with(&mut self, x: &mut [f64], positions: &[DVec3], contacts: &[ContactRow]) -> bool {
+        let pushing = pushing(contacts, positions);
+        let Self { assembly, cholesky, hessian, .. } = self;
+        if pushing.is_empty() && self.folded_rows == 0 {
+            cholesky.solve(x);
+            return true;
+        }
+        let multiply = |x: &[f64], y: &mut [f64]| assembly.multiply(hessian, x, y);
+        // Rounding costs some steps more than there are eigenvalues.
+        let most = 2 * pushing.len().max(self.folded_rows) + 20;
+        solve_with_rows(&pushing, x, (ROWS_TOLERANCE, most), multiply, |x| cholesky.solve(x))
     }
 
     /// Factorises the Hessian at `positions`, as it is if that is positive definite and not already
     /// asked to be projected; says whether it was projected.
-    fn factorize(&mut self, positions: &[DVec3], mut project: bool) -> Result<bool, SolveError> {
+    fn factorize(
+        &mut self,
+        positions: &[DVec3],
+        mut project: bool,
+        contacts: &[ContactRow],
+    ) -> Result<bool, SolveError> {
         // Projected cells may leave a direction without any stiffness: then a little is lent.
         let mut lent = 0.0;
         self.factorized_at = None;
+        let pushing = pushing(contacts, positions);
+        self.folded_rows = pushing.len();
         loop {
             self.assembly.hessian(self.problem, positions, project, &mut self.hessian);
             self.assembly.shift(&mut self.hessian, lent);
             self.factorizations += 1;
-            if self.cholesky.factorize(&self.hessian).is_ok() {
+            if self.factorize_with(&pushing) {
                 self.factorized_at = Some(positions.to_vec());
                 return Ok(project);
             }
@@ -360,10 +456,25 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn factorize_near(&mut self, positions: &[DVec3]) -> Result<(), SolveError> {
+    /// Factorises the Hessian with what rows add within cells; false if that is not positive definite.
+    fn factorize_with(&mut self, pushing: &[&ContactRow]) -> bool {
+        if pushing.is_empty() {
+            return self.cholesky.factorize(&self.hessian).is_ok();
+        }
+        self.folded.clone_from(&self.hessian);
+        for row in pushing {
+            let (stiffness, parts) = row.parts();
+            for part in parts {
+                self.assembly.add_row(part, row.direction, stiffness, &mut self.folded);
+            }
+        }
+        self.cholesky.factorize(&self.folded).is_ok()
+    }
+
+    fn factorize_near(&mut self, positions: &[DVec3], contacts: &[ContactRow]) -> Result<(), SolveError> {
         let near = |at: &Vec<DVec3>| at.iter().zip(positions).all(|(a, b)| a.distance(*b) < 1e-3);
         if !self.factorized_at.as_ref().is_some_and(near) {
-            self.factorize(positions, false)?;
+            self.factorize(positions, false, contacts)?;
         }
         Ok(())
     }
@@ -413,6 +524,23 @@ impl<'a> Solver<'a> {
     }
 }
 
+/// Scales a step down to the longest that is allowed.
+fn shorten(step: &mut Step, longest: f64) {
+    let length = largest_length(&step.by);
+    if length > longest {
+        step.by.iter_mut().for_each(|by| *by *= longest / length);
+    }
+}
+
+/// The furthest that a node is from where it was.
+pub(crate) fn largest_distance(a: &[DVec3], b: &[DVec3]) -> f64 {
+    a.iter().zip(b).fold(0.0, |largest, (a, b)| largest.max(a.distance(*b)))
+}
+
+fn pushing<'r>(contacts: &'r [ContactRow], positions: &[DVec3]) -> Vec<&'r ContactRow> {
+    contacts.iter().filter(|row| row.distance(positions) < 0.0).collect()
+}
+
 fn largest_length(vectors: &[DVec3]) -> f64 {
     vectors.iter().fold(0.0, |largest, vector| largest.max(vector.length()))
 }
@@ -430,84 +558,5 @@ pub(crate) fn angle_between(a: &DMat3, b: &DMat3) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::bones::HeldPoint;
-    use crate::lattice::Lattice;
-    use crate::material::Material;
-
-    #[test]
-    fn angles_of_turns() {
-        use eigenskin::glam::DQuat;
-        for degrees in [0.0, 1e-4, 15.0, 90.0, 179.9] {
-            let a = DMat3::from_quat(DQuat::from_rotation_y(0.3));
-            let b = a * DMat3::from_quat(DQuat::from_axis_angle(
-                DVec3::new(0.6, 0.0, 0.8),
-                f64::to_radians(degrees),
-            ));
-            assert!((angle_between(&a, &b).to_degrees() - degrees).abs() < 1e-9, "{degrees}");
-        }
-    }
-
-    /// Seconds that this thread computed, where the system tells: other load does not count.
-    fn seconds_on_processor() -> Option<f64> {
-        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-        Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
-    }
-
-    #[test]
-    #[ignore = "prints timings; run with --ignored --nocapture"]
-    fn timings() {
-        timings_of([6, 6, 66]);
-        timings_of([13, 13, 14]);
-    }
-
-    fn timings_of(counts: [usize; 3]) {
-        let lattice = Lattice::of_box(counts);
-        println!("{counts:?}: {} cells, {} unknowns", lattice.cell_count(), 3 * lattice.node_count());
-        let held = (0..lattice.cell_count())
-            .step_by(5)
-            .map(|cell| {
-                let rest = lattice.nodes[lattice.corners[cell][0] as usize] + DVec3::new(0.2, 0.5, 0.7);
-                HeldPoint { embedded: lattice.embed_in(cell, rest), rest, group: 0, stiffness: 5.0 }
-            })
-            .collect();
-        let problem = Problem::new(lattice, held, 1, Material::default()).unwrap();
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-        pool.install(|| {
-            let now = || seconds_on_processor().unwrap_or(f64::NAN);
-            let start = now();
-            let mut solver = Solver::new(&problem).unwrap();
-            println!("symbolic {:.4} s, {} entries in L", now() - start, solver.factor_entries());
-            let mut other = SparseCholesky::new(&solver.assembly.pattern, None).unwrap();
-            println!("approximate minimum degree: {} entries in L", other.factor_entries());
-            let positions: Vec<DVec3> = problem
-                .lattice()
-                .nodes
-                .iter()
-                .map(|x| *x + 0.1 * DVec3::new(x.y.sin(), x.z.cos(), x.x.sin()))
-                .collect();
-            for project in [false, true] {
-                let start = now();
-                for _ in 0..5 {
-                    solver.assembly.hessian(&problem, &positions, project, &mut solver.hessian);
-                }
-                println!("assembly, projected {project}: {:.4} s", (now() - start) / 5.0);
-            }
-            let start = now();
-            for _ in 0..5 {
-                solver.cholesky.factorize(&solver.hessian).unwrap();
-            }
-            println!("factorisation {:.4} s", (now() - start) / 5.0);
-            let start = now();
-            for _ in 0..5 {
-                other.factorize(&solver.hessian).unwrap();
-            }
-            println!("factorisation, approximate minimum degree {:.4} s", (now() - start) / 5.0);
-            let start = now();
-            let mut right_side = vec![1.0; 3 * problem.lattice().node_count()];
-            solver.cholesky.solve(&mut right_side);
-            println!("solution {:.4} s", now() - start);
-        });
-    }
-}
+#[path = "solver_tests.rs"]
+mod tests;

@@ -36,7 +36,7 @@ fn try_hand() {
     let every: usize = std::env::var("EVERY").map_or(7, |e| e.parse().unwrap());
     for job in jobs.iter().step_by(every) {
         let start = Instant::now();
-        let result = simulation.run(&mut solver, job);
+        let result = simulation.run(&mut solver, simulation.contact().as_ref(), job);
         println!("{} {:?}", job.description(), start.elapsed());
         for pose in &result.poses {
             let q = &pose.quality;

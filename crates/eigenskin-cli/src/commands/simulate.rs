@@ -118,6 +118,9 @@ struct TissueArgs {
     /// Length left free at joints as a share of the depth there
     #[arg(long, value_name = "SHARE")]
     gap: Option<f64>,
+    /// Let parts of the body pass through each other: faster, and wrong where skin touches skin
+    #[arg(long)]
+    no_contact: bool,
     /// A mesh, mesh node or material that is no skin and is carried along; may be repeated
     #[arg(long, value_name = "NAME")]
     exclude: Vec<String>,
@@ -245,6 +248,9 @@ fn simulation_params(args: &TissueArgs) -> SimulationParams {
     params.tissue.fill.most_cells = args.cubes;
     params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes);
     params.material.poisson = args.poisson;
+    if args.no_contact {
+        params.contact = None;
+    }
     if let Some(share) = args.bone_radius {
         params.tissue.bones.radius_share = share;
     }
@@ -317,15 +323,14 @@ fn solve_and_write(
             folder.display()
         );
     }
-    let settings =
-        json!({ "plan": planned, "poisson": args.tissue.poisson, "rig": fingerprint(simulation.rig()) });
+    let settings = json!({ "plan": planned, "poisson": args.tissue.poisson, "contact": !args.tissue.no_contact, "rig": fingerprint(simulation.rig()) });
     let parts = Parts::open(&folder, file, &settings)?;
     if let Some(index) = args.work.job {
         let job = jobs
             .get(index)
             .with_context(|| format!("--job {index}: there are {} jobs, counted from 0", jobs.len()))?;
         let result = progress::while_doing(quiet, "simulating", || {
-            anyhow::Ok(simulation.run(&mut simulation.solver()?, job))
+            anyhow::Ok(simulation.run(&mut simulation.solver()?, simulation.contact().as_ref(), job))
         })?;
         parts.write(index, &result)?;
         output.item("job", format!("{index}: {}", job.description()));

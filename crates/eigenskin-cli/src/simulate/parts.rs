@@ -134,8 +134,10 @@ pub fn quality_json(name: &str, quality: &Quality) -> Value {
         "inverted": quality.inverted,
         "stable": quality.stable,
         "volume": quality.volume,
+        "penetration": quality.penetration,
         "jump": quality.jump,
         "newton_steps": quality.newton_steps,
+        "contact_steps": quality.contact_steps,
     })
 }
 
@@ -145,7 +147,9 @@ fn quality_of(value: &Value) -> Option<Quality> {
         inverted: value["inverted"].as_u64()? as usize,
         stable: value["stable"].as_bool()?,
         volume: value["volume"].as_f64()?,
+        penetration: value["penetration"].as_f64(),
         jump: value["jump"].as_f64()?,
         newton_steps: value["newton_steps"].as_u64()? as usize,
+        contact_steps: value["contact_steps"].as_u64()? as usize,
     })
 }

@@ -42,7 +42,8 @@ pub struct HeldPoint {
 /// How thick bones are, and where they leave the tissue free.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoneParams {
-    /// radius of a bone as a share of its depth below the skin; default 0.45
+    /// radius of a bone as a share of its depth below the skin; default 0.3. Cells that a bone
+    /// touches are stiff as a whole, so it acts as if it were up to a cube edge thicker
     pub radius_share: f64,
     /// length left free on both sides of a joint that moves, as a share of its depth below the
     /// skin; default 0.75
@@ -58,7 +59,7 @@ pub struct BoneParams {
 
 impl Default for BoneParams {
     fn default() -> Self {
-        Self { radius_share: 0.45, gap_share: 0.75, longest_gap: 0.3, tip_share: 0.7, stiffness: 300.0 }
+        Self { radius_share: 0.3, gap_share: 0.75, longest_gap: 0.3, tip_share: 0.7, stiffness: 300.0 }
     }
 }
 

@@ -127,7 +127,7 @@ impl Lattice {
 }
 
 /// How the trilinear weights change along each axis at `local`: `corner` → derivatives.
-fn trilinear_slopes(local: DVec3) -> [DVec3; 8] {
+pub(crate) fn trilinear_slopes(local: DVec3) -> [DVec3; 8] {
     std::array::from_fn(|corner| {
         let offset = corner_offset(corner);
         let along = |o: f64, x: f64| if o > 0.5 { x } else { 1.0 - x };
