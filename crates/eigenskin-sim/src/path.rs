@@ -107,8 +107,10 @@ const DEEPEST_ENTRY: f64 = 0.75;
 const SHORTEST_APPROACH: f64 = 1.0 / 64.0;
 /// Rows are found anew at most this often in a step, with rounds that ended early counted.
 const MOST_SEARCHES: usize = 60;
-/// Rounds of contact are solved to this step, in cube edges, but for the last one of a wanted pose.
-const ROUND_TOLERANCE: f64 = 1e-3;
+/// Rounds of contact are solved to this step, in cube edges; the last one of a wanted pose to the
+/// next. Contact itself is known less exactly than that.
+const ROUND_TOLERANCE: f64 = 1e-2;
+const LAST_TOLERANCE: f64 = 1e-4;
 
 /// Contact along a path.
 struct Touching<'a> {
@@ -169,7 +171,7 @@ impl Touching<'_> {
         for search in 1..=MOST_SEARCHES {
             let loads = Loads { motions: step.motions, contacts: &rows };
             let is_last = round + 1 >= rounds || search == MOST_SEARCHES;
-            let tolerance = if rows.is_empty() || is_last { params } else { &roughly };
+            let tolerance = if rows.is_empty() { params } else { &roughly };
             let reach = if is_last { f64::INFINITY } else { reach };
             let (solved, balanced) = solver.equilibrium_within(reach, &positions, loads, tolerance)?;
             let found = contact.rows(&solved.positions);
@@ -206,7 +208,9 @@ impl Touching<'_> {
     ) -> Result<Equilibrium, SolveError> {
         if step.is_stop {
             let loads = Loads { motions: step.motions, contacts: &rows };
-            solved = solver.equilibrium(&solved.positions, loads, params)?;
+            let finely =
+                SolverParams { step_tolerance: params.step_tolerance.max(LAST_TOLERANCE), ..*params };
+            solved = solver.equilibrium(&solved.positions, loads, &finely)?;
             self.cost.newton_steps += solved.iterations;
         }
         self.rows = rows;

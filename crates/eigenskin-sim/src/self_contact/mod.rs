@@ -43,10 +43,11 @@ pub struct ContactParams {
     /// cells nearer than this on the way through the tissue cannot be touched; default 1.8: those
     /// that share a node with the point's own
     pub nearest: f64,
-    /// at a wanted pose rows are found anew and solved for at most this many times; default 8
+    /// at a wanted pose rows are found anew and solved for at most this many times; default 4
     pub rounds: usize,
     /// rounds end when no node moves by more than this any longer, or the deepest point gets no
-    /// deeper or shallower by more than this; default 0.005
+    /// deeper or shallower by more than this; default 0.03: rounds beyond that cost far more time
+    /// than they change the skin
     pub settled: f64,
     /// rows hold while no node moves further than this, then they are found anew; default 0.4
     pub reach: f64,
@@ -59,8 +60,8 @@ impl Default for ContactParams {
             stiffness: 15.0,
             margin: 0.3,
             nearest: 1.8,
-            rounds: 16,
-            settled: 0.005,
+            rounds: 4,
+            settled: 0.03,
             reach: 0.4,
         }
     }
