@@ -7,6 +7,7 @@ mod frames;
 mod output;
 mod progress;
 mod report;
+mod reproduce;
 mod rigs;
 mod simulate;
 mod table;
@@ -34,6 +35,7 @@ enum Command {
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
     Bake(commands::bake::Args),
+    Reproduce(commands::reproduce::Args),
     Conformance(commands::conformance::Args),
     Completions(commands::completions::Args),
 }
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
+        Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
     };

@@ -7,4 +7,5 @@ pub mod conformance;
 pub mod demo;
 pub mod evaluate;
 pub mod fit;
+pub mod reproduce;
 pub mod simulate;

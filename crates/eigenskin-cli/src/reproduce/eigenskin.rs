@@ -1,0 +1,397 @@
+//! The experiment of the EigenSkin paper (Kry, James, Pai 2002 §3): a hand of soft tissue bent one
+//! joint at a time, learnt with 0 to 5 eigendisplacements per joint, and tested on poses of all
+//! joints.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use eigenskin::characters::{Character, hand};
+use eigenskin::driver::{Kernel, RbfParams, Width};
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::{Budget, EigenSkinParams, fit_eigenskin};
+use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
+use eigenskin::model::Model;
+use eigenskin::rig::Rig;
+use eigenskin::supports::{Border, SupportParams};
+use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
+use eigenskin_sim::quality::QualityLimits;
+use eigenskin_sim::simulation::{Simulation, SimulationParams};
+use serde_json::{Map, Value, json};
+
+use super::pictures::{self, Shown};
+use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
+use crate::commands::simulate::print_quality;
+use crate::output::{Output, counted, figure, write_json};
+use crate::simulate::plan;
+use crate::simulate::run::{self, Dropped, Sorted};
+use crate::{progress, rigs, table};
+
+/// Kry, James, Pai 2002: a simulated hand, learnt with 0 to 5 eigendisplacements per joint
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce eigenskin --per-degree 2 --validation-poses 4 --cubes 1000   (shorter)"
+)]
+pub struct Args {
+    /// Poses per degree of freedom to learn from, one joint at a time
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    per_degree: usize,
+    /// Random poses of all joints to validate with, besides the hand's named ones
+    #[arg(long, value_name = "N", default_value_t = 25)]
+    validation_poses: usize,
+    /// Leave out the hand's named poses (fist, pinch…), where skin touches skin
+    #[arg(long)]
+    no_named_poses: bool,
+    /// The most cubes of the lattice that is the tissue
+    #[arg(long, value_name = "N", default_value_t = 3000)]
+    cubes: usize,
+    /// Triangles of the hand, an even number
+    #[arg(long, value_name = "N", default_value_t = 13_976)]
+    triangles: usize,
+    /// Seed of the random poses
+    #[arg(long, value_name = "N", default_value_t = 2002)]
+    seed: u64,
+    /// The folder to write reproduction.json and pictures into
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the figures as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// The joint of the paper's Figure 7: the thumb's carpal-metacarpal.
+const THUMB_BASE: &str = "thumb-metacarpal";
+/// Below this the lattice is coarser than a finger is thick.
+const FEWEST_CUBES: usize = 200;
+/// Turns below this are rest, radians.
+const TURNED: f64 = 1e-6;
+
+/// Runs the experiment.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    if args.per_degree == 0 {
+        bail!("--per-degree 0 leaves nothing to learn from; give at least 1");
+    }
+    if args.cubes < FEWEST_CUBES {
+        bail!("--cubes {} cannot fill five fingers; give at least {FEWEST_CUBES}", args.cubes);
+    }
+    let output = Output::new(quiet, args.json.as_deref());
+    if let Some(folder) = &args.out {
+        std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
+    }
+    let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
+    output.item("hand", rigs::summary(&character.rig));
+    let jobs = wanted_jobs(args, &character);
+    let simulation = progress::while_doing(quiet, "filling the skin", || {
+        Simulation::new(character.rig.clone(), &jobs, &[], &simulation_params(args))
+    })?;
+    plan::print_tissue(&output, &simulation, &jobs);
+
+    let start = Instant::now();
+    let results = run::solve(&simulation, &jobs, None, quiet)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let sorted = run::sort(&results, &QualityLimits::default());
+    print_quality(&output, &sorted, seconds);
+    let Sorted { training, validation, dropped, .. } = sorted;
+    let training = run::example_set(&character.rig, training, &dropped)?;
+    let validation = match validation.is_empty() {
+        true => None,
+        false => Some(ExampleSet::new(character.rig.clone(), validation)?),
+    };
+
+    let measured = progress::while_doing(quiet, "fitting", || Measured::of(training, validation))?;
+    measured.print(&output);
+    let mut figures = measured.json();
+    figures["seconds_of_simulation"] = json!(seconds);
+    figures["cubes"] = json!(simulation.tissue().filling.lattice.cell_count());
+    figures["dropped"] = dropped_json(&dropped);
+    if let Some(folder) = &args.out {
+        write_files(folder, &measured, &figures, &output, quiet)?;
+    }
+    output.json(&figures)
+}
+
+/// Each degree of freedom alone, then random and named poses of all joints.
+fn wanted_jobs(args: &Args, character: &Character) -> Vec<Job> {
+    let sampling = SamplingParams {
+        per_degree: args.per_degree,
+        corner_shares: Vec::new(),
+        couplings: 0,
+        validation: args.validation_poses,
+        seed: args.seed,
+        ..SamplingParams::default()
+    };
+    let articulation = character.articulation();
+    let mut jobs = jobs(articulation, &sampling);
+    if !args.no_named_poses {
+        let named = articulation.poses(&character.named_angles());
+        jobs.extend(jobs_of_poses(&character.rig, &named, Purpose::Validation));
+    }
+    jobs
+}
+
+fn simulation_params(args: &Args) -> SimulationParams {
+    let mut params = SimulationParams::default();
+    params.tissue.fill.most_cells = args.cubes;
+    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes / 2);
+    params
+}
+
+/// The paper's recipe: as many eigendisplacements for every joint, supports cut at 4 % without a
+/// soft border, exponential kernels.
+fn paper_params(components: usize) -> EigenSkinParams {
+    EigenSkinParams {
+        support: SupportParams { threshold: 0.04, border: Border::Hard },
+        budget: Budget { per_vertex: None, per_joint: Some(components), total: None },
+        interpolation: RbfParams {
+            kernel: Kernel::Exponential,
+            width: Width::Fixed(1.0),
+            ..RbfParams::default()
+        },
+        ..EigenSkinParams::default()
+    }
+}
+
+/// The fits and their errors, one per number of eigendisplacements.
+struct Measured {
+    training: ExampleSet,
+    validation: Option<ExampleSet>,
+    /// `training pose` → the joint it turns
+    joint_of: Vec<usize>,
+    /// `eigendisplacements`
+    fits: Vec<Fitted>,
+}
+
+struct Fitted {
+    components: usize,
+    model: Arc<Model>,
+    training: Evaluation,
+    validation: Option<Evaluation>,
+}
+
+impl Measured {
+    fn of(training: ExampleSet, validation: Option<ExampleSet>) -> Result<Self> {
+        let fit = |components: usize| -> Result<Fitted> {
+            let model = Arc::new(fit_eigenskin(&training, &paper_params(components))?.model);
+            Ok(Fitted {
+                components,
+                training: evaluate_against(&model, &training),
+                validation: validation.as_ref().map(|truth| evaluate_against(&model, truth)),
+                model,
+            })
+        };
+        let fits = COMPONENTS.map(fit).collect::<Result<_>>()?;
+        let joint_of = joints_turned_most(&training);
+        Ok(Self { training, validation, joint_of, fits })
+    }
+
+    fn rig(&self) -> &Rig {
+        self.training.rig()
+    }
+
+    /// Relative errors on the training poses of one joint, `eigendisplacements`.
+    fn of_joint(&self, joint: usize) -> Vec<Option<f64>> {
+        let of_pose = |fit: &Fitted| {
+            let poses = fit.training.per_pose.iter().zip(&self.joint_of);
+            ratio(poses.filter(|&(_, &turned)| turned == joint).map(|(pose, _)| pose))
+        };
+        self.fits.iter().map(of_pose).collect()
+    }
+
+    fn on_training(&self) -> Vec<Option<f64>> {
+        self.fits.iter().map(|fit| fit.training.relative_error).collect()
+    }
+
+    fn on_validation(&self) -> Vec<Option<f64>> {
+        self.fits.iter().map(|fit| fit.validation.as_ref()?.relative_error).collect()
+    }
+
+    /// Joints that some training pose turns, in the order of the skeleton.
+    fn joints(&self) -> Vec<(usize, &str)> {
+        let joints = self.rig().skeleton().joints().iter().enumerate();
+        joints
+            .filter(|(joint, _)| self.joint_of.contains(joint))
+            .map(|(joint, of)| (joint, of.name.as_str()))
+            .collect()
+    }
+
+    fn poses_of(&self, joint: usize) -> usize {
+        self.joint_of.iter().filter(|&&turned| turned == joint).count()
+    }
+
+    fn thumb_base(&self) -> Option<usize> {
+        self.joints().into_iter().find(|(_, name)| *name == THUMB_BASE).map(|(joint, _)| joint)
+    }
+
+    fn validation_count(&self) -> usize {
+        self.validation.as_ref().map_or(0, ExampleSet::len)
+    }
+}
+
+impl Measured {
+    fn print(&self, output: &Output) {
+        let skinning = |evaluation: &Evaluation| format!("{} mm", figure(1000.0 * evaluation.skinning.rmse));
+        output.item(
+            "skinning",
+            format!(
+                "off by {} on training poses, {} on validation poses (rmse)",
+                skinning(&self.fits[0].training),
+                self.fits[0].validation.as_ref().map_or("–".to_string(), skinning)
+            ),
+        );
+        output.line("");
+        output.line("‖model − truth‖ / ‖skinning − truth‖ by eigendisplacements per joint");
+        output.line("");
+        let poses = |count| counted(count, "pose", "poses");
+        let mut rows = vec![
+            row(format!("training, {}", poses(self.training.len())), &self.on_training()),
+            row(format!("validation, {}", poses(self.validation_count())), &self.on_validation()),
+        ];
+        if let Some(joint) = self.thumb_base() {
+            let name = format!("thumb base, {} of training", poses(self.poses_of(joint)));
+            rows.push(row(name, &self.of_joint(joint)));
+        }
+        print_rows(output, "this run", &rows);
+        output.line("");
+        let other: Vec<Vec<String>> =
+            OTHER_HAND.iter().map(|known| row(known.what.to_string(), &known.errors)).collect();
+        print_rows(output, "other data: WebXR hand, 10-node elements", &other);
+        output.line("");
+        output.line("the paper (its own hand)");
+        for fact in PAPER {
+            output.line(format!("  {fact}"));
+        }
+        output.line("");
+        let joints: Vec<Vec<String>> = self
+            .joints()
+            .into_iter()
+            .map(|(joint, name)| {
+                row(format!("{name}, {}", poses(self.poses_of(joint))), &self.of_joint(joint))
+            })
+            .collect();
+        print_rows(output, "this run, training poses by joint", &joints);
+        output.line("");
+    }
+
+    fn json(&self) -> Value {
+        let per_joint: Map<String, Value> = self
+            .joints()
+            .into_iter()
+            .map(|(joint, name)| {
+                let errors = json!({ "poses": self.poses_of(joint), "relative_error": self.of_joint(joint) });
+                (name.to_string(), errors)
+            })
+            .collect();
+        let thumb = self.thumb_base().map(|joint| self.of_joint(joint));
+        let first = &self.fits[0];
+        let mut figures = json!({
+            "experiment": "eigenskin",
+            "vertices": self.rig().vertex_count(),
+            "components_per_joint": self.fits.iter().map(|fit| fit.components).collect::<Vec<_>>(),
+            "poses": { "training": self.training.len(), "validation": self.validation_count() },
+            "skinning_rmse": {
+                "training": first.training.skinning.rmse,
+                "validation": first.validation.as_ref().map(|e| e.skinning.rmse),
+            },
+            "relative_error": {
+                "training": self.on_training(),
+                "validation": self.on_validation(),
+                "thumb_base": thumb,
+            },
+            "joints": per_joint,
+        });
+        if let (Value::Object(figures), Value::Object(known)) = (&mut figures, reference::json()) {
+            figures.extend(known);
+        }
+        figures
+    }
+
+    /// The model with so many eigendisplacements, and its name in pictures.
+    fn shown(&self, components: usize) -> Option<Shown<'_>> {
+        let fit = self.fits.iter().find(|fit| fit.components == components)?;
+        let caption = match components {
+            0 => "plain skinning".to_string(),
+            count => counted(count, "eigendisplacement", "eigendisplacements") + " per joint",
+        };
+        Some(Shown { caption, model: &fit.model })
+    }
+}
+
+fn write_files(
+    folder: &Path,
+    measured: &Measured,
+    figures: &Value,
+    output: &Output,
+    quiet: bool,
+) -> Result<()> {
+    write_json(&folder.join("reproduction.json"), figures)?;
+    let mut written = vec!["reproduction.json"];
+    let models: Vec<Shown> = [0, 1, 3].into_iter().filter_map(|k| measured.shown(k)).collect();
+    let most = &measured.fits[3];
+    let worst =
+        most.validation.as_ref().and_then(|on| index_of_largest(&on.per_pose, |p| p.model_rmse, |_| true));
+    let thumb = measured.thumb_base().and_then(|joint| {
+        let of_thumb = |index: usize| measured.joint_of[index] == joint;
+        index_of_largest(&most.training.per_pose, |p| p.skinning_rmse, of_thumb)
+    });
+    let pictures = [
+        ("validation-worst.png", measured.validation.as_ref().zip(worst), false),
+        ("thumb-base.png", Some(&measured.training).zip(thumb), true),
+    ];
+    for (name, pose, near) in pictures {
+        let Some((truth, index)) = pose else { continue };
+        let png = progress::while_doing(quiet, "drawing", || pictures::compare(truth, index, &models, near))?;
+        let path = folder.join(name);
+        eigenskin_io::atomic::write_file(&path, &png)
+            .with_context(|| format!("{} could not be written", path.display()))?;
+        written.push(name);
+    }
+    output.item("wrote", format!("{}: {}", folder.display(), written.join(", ")));
+    Ok(())
+}
+
+/// `pose` → the joint it turns furthest.
+fn joints_turned_most(set: &ExampleSet) -> Vec<usize> {
+    let skeleton = set.rig().skeleton();
+    let furthest = |pose: &eigenskin::pose::Pose| {
+        let turns = (0..skeleton.joint_count())
+            .map(|joint| (joint, pose.motion_of(skeleton, joint).shortest_turn().length()));
+        let most = turns.fold((0, TURNED), |most, turn| if turn.1 > most.1 { turn } else { most });
+        most.0
+    };
+    set.examples().iter().map(|example| furthest(&example.pose)).collect()
+}
+
+/// ‖model − truth‖ / ‖skinning − truth‖ over some poses.
+fn ratio<'a>(poses: impl Iterator<Item = &'a PoseErrors>) -> Option<f64> {
+    let add = |(model, skinning): (f64, f64), pose: &PoseErrors| {
+        (model + pose.model_rmse.powi(2), skinning + pose.skinning_rmse.powi(2))
+    };
+    let (model, skinning) = poses.fold((0.0, 0.0), add);
+    (skinning > 0.0).then(|| (model / skinning).sqrt())
+}
+
+fn index_of_largest(
+    poses: &[PoseErrors],
+    of: impl Fn(&PoseErrors) -> f64,
+    wanted: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    (0..poses.len()).filter(|&index| wanted(index)).max_by(|&a, &b| of(&poses[a]).total_cmp(&of(&poses[b])))
+}
+
+fn row(name: String, errors: &[Option<f64>]) -> Vec<String> {
+    let cell = |error: &Option<f64>| error.map_or("–".to_string(), |error| format!("{error:.3}"));
+    std::iter::once(name).chain(errors.iter().map(cell)).collect()
+}
+
+fn print_rows(output: &Output, title: &str, rows: &[Vec<String>]) {
+    let counts: Vec<String> = COMPONENTS.map(|k| k.to_string()).collect();
+    let head: Vec<&str> = std::iter::once(title).chain(counts.iter().map(String::as_str)).collect();
+    for line in table::lines(&head, rows) {
+        output.line(line);
+    }
+}
+
+fn dropped_json(dropped: &[Dropped]) -> Value {
+    dropped.iter().map(|pose| json!({ "name": pose.name, "reason": pose.reason })).collect()
+}
