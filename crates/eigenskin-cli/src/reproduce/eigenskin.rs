@@ -62,7 +62,7 @@ pub struct Args {
 
 /// The joint of the paper's Figure 7: the thumb's carpal-metacarpal.
 const THUMB_BASE: &str = "thumb-metacarpal";
-/// Below this the lattice is coarser than a finger is thick.
+/// Fewer cubes would be far thicker than the fingers.
 const FEWEST_CUBES: usize = 200;
 /// Turns below this are rest, radians.
 const TURNED: f64 = 1e-6;
@@ -94,10 +94,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     print_quality(&output, &sorted, seconds);
     let Sorted { training, validation, dropped, .. } = sorted;
     let training = run::example_set(&character.rig, training, &dropped)?;
-    let validation = match validation.is_empty() {
-        true => None,
-        false => Some(ExampleSet::new(character.rig.clone(), validation)?),
-    };
+    let validation =
+        if validation.is_empty() { None } else { Some(ExampleSet::new(character.rig.clone(), validation)?) };
 
     let measured = progress::while_doing(quiet, "fitting", || Measured::of(training, validation))?;
     measured.print(&output);
