@@ -110,7 +110,7 @@ impl Simulation {
             tissue.plan.groups.len(),
             params.material,
         )?;
-        Ok(Self { rig, tissue, problem, path: params.path, contact: params.contact.clone() })
+        Ok(Self { rig, tissue, problem, path: params.path, contact: params.contact })
     }
 
     /// The character.
