@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
 use crate::simulate::parts::{Parts, quality_json};
-use crate::simulate::{plan, ranges as given_ranges, run};
+use crate::simulate::{fingerprint, plan, ranges as given_ranges, run};
 use crate::{progress, rigs};
 
 /// Bend a rigged character as soft tissue around its bones: training poses without sculpts
@@ -198,9 +198,18 @@ fn check_arguments(args: &Args) -> Result<()> {
     if args.output.is_none() && !asks {
         bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan to see what would be done");
     }
-    for path in [args.output.as_deref(), args.validation.as_deref()].into_iter().flatten() {
-        rigs::check_not_input(path, &[&args.rig])?;
+    let inputs: Vec<&Path> =
+        [Some(args.rig.as_path()), args.poses.poses.as_deref()].into_iter().flatten().collect();
+    let validation = args.output.as_deref().map(|output| validation_path(args, output));
+    for path in [args.output.as_ref(), validation.as_ref(), args.picture.as_ref()].into_iter().flatten() {
+        rigs::check_not_input(path, &inputs)?;
     }
+    if let (Some(output), Some(validation)) = (&args.output, &validation)
+        && output == validation
+    {
+        bail!("{} cannot hold both examples and validation; give two names", output.display());
+    }
+    check_tissue(&args.tissue)?;
     if !(args.poses.range_share > 0.0 && args.poses.range_share <= 1.5) {
         bail!("--range-share {} is not possible; give a share above 0 and up to 1.5", args.poses.range_share);
     }
@@ -208,6 +217,28 @@ fn check_arguments(args: &Args) -> Result<()> {
         bail!("--threads 0 cannot do anything; give at least 1");
     }
     Ok(())
+}
+
+/// Options of the tissue, by their names on the command line.
+fn check_tissue(args: &TissueArgs) -> Result<()> {
+    if let Some(edge) = args.cube.filter(|edge| !(edge.is_finite() && *edge > 0.0)) {
+        bail!("--cube {edge} is not possible; give a length above 0, in the rig's unit");
+    }
+    if !(20..=300_000).contains(&args.cubes) {
+        bail!("--cubes {} is not possible; give a number from 20 to 300000", args.cubes);
+    }
+    if let Some(share) = args.bone_radius.filter(|share| !(*share > 0.0 && *share < 1.0)) {
+        bail!("--bone-radius {share} is not possible; give a share above 0 and below 1, such as 0.3");
+    }
+    if let Some(share) = args.gap.filter(|share| !(share.is_finite() && *share >= 0.0)) {
+        bail!("--gap {share} is not possible; give a share of 0 or more, such as 0.75");
+    }
+    Ok(())
+}
+
+/// Where the poses to validate with go.
+fn validation_path(args: &Args, output: &Path) -> PathBuf {
+    args.validation.clone().unwrap_or_else(|| output.with_extension("validation.glb"))
 }
 
 /// The poses as jobs, and the degrees of freedom they come from.
@@ -246,7 +277,7 @@ fn simulation_params(args: &TissueArgs) -> SimulationParams {
     let mut params = SimulationParams::default();
     params.tissue.fill.edge = args.cube;
     params.tissue.fill.most_cells = args.cubes;
-    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes);
+    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes / 2);
     params.material.poisson = args.poisson;
     if args.no_contact {
         params.contact = None;
@@ -323,7 +354,7 @@ fn solve_and_write(
             folder.display()
         );
     }
-    let settings = json!({ "plan": planned, "poisson": args.tissue.poisson, "contact": !args.tissue.no_contact, "rig": fingerprint(simulation.rig()) });
+    let settings = json!({ "plan": planned, "all": fingerprint::of(file, jobs, &args.tissue.exclude, &simulation_params(&args.tissue)) });
     let parts = Parts::open(&folder, file, &settings)?;
     if let Some(index) = args.work.job {
         let job = jobs
@@ -348,7 +379,7 @@ fn solve_and_write(
     output.item("wrote", format!("{}: {}", path.display(), counted(training.len(), "pose", "poses")));
     if !sorted.validation.is_empty() {
         let validation = run::example_set(simulation.rig(), std::mem::take(&mut sorted.validation), &[])?;
-        let path = args.validation.clone().unwrap_or_else(|| path.with_extension("validation.glb"));
+        let path = validation_path(args, path);
         eigenskin_io::write_examples(&path, file, &validation)?;
         output.item(
             "",
@@ -385,19 +416,4 @@ pub fn print_quality(output: &Output, sorted: &run::Sorted, seconds: f64) {
             output.item("", format!("{}: {}", dropped.name, dropped.reason));
         }
     }
-}
-
-/// A number that tells rigs apart (FNV-1a over positions and binds).
-fn fingerprint(rig: &Rig) -> String {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut add = |bits: u64| {
-        hash = (hash ^ bits).wrapping_mul(0x0000_0100_0000_01b3);
-    };
-    for position in rig.mesh().positions() {
-        position.to_array().iter().for_each(|x| add(u64::from(x.to_bits())));
-    }
-    for joint in rig.skeleton().joints() {
-        joint.joint_from_rest.to_cols_array().iter().for_each(|x| add(x.to_bits()));
-    }
-    format!("{hash:016x}")
 }

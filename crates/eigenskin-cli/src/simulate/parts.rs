@@ -74,19 +74,26 @@ impl Parts {
             return Ok(None);
         }
         let damaged = || format!("{} is damaged; remove it and resume", path.display());
-        let value: Value = serde_json::from_slice(&std::fs::read(&path)?).with_context(damaged)?;
+        let text = std::fs::read(&path).with_context(|| format!("{} could not be read", path.display()))?;
+        let value: Value = serde_json::from_slice(&text).with_context(damaged)?;
         let qualities = value["poses"].as_array().with_context(damaged)?;
         let failed = value["failed"].as_array().with_context(damaged)?;
         let mut result = JobResult::default();
         if !qualities.is_empty() {
             let glb = self.path(index, "glb");
-            let (_, set) = eigenskin_io::read_examples(&glb, &ReadOptions::default())?;
+            if !glb.exists() {
+                return Ok(None);
+            }
+            let damaged_glb = || format!("{} is damaged; remove it and resume", glb.display());
+            let read = eigenskin_io::read_examples(&glb, &ReadOptions::default());
+            let (_, set) = read.with_context(damaged_glb)?;
             let set = crate::rigs::examples_for(rig, set, &glb)?;
-            for (example, quality) in set.examples().iter().zip(qualities) {
+            for ((example, quality), stop) in set.examples().iter().zip(qualities).zip(&job.stops) {
                 result.poses.push(SimulatedPose {
-                    name: example.name.clone(),
+                    name: stop.name.clone(),
                     purpose: job.purpose,
-                    pose: example.pose.clone(),
+                    // Files round poses; the job knows them as they were.
+                    pose: job.pose(rig, stop.share),
                     positions: example.positions.clone(),
                     quality: quality_of(quality).with_context(damaged)?,
                 });

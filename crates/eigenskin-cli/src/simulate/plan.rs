@@ -15,7 +15,7 @@ use eigenskin_sim::ranges::{RangeSource, Ranges};
 use eigenskin_sim::simulation::Simulation;
 use serde_json::{Value, json};
 
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, figure};
 use crate::table;
 
 /// Ranges of all joints as a table.
@@ -71,10 +71,10 @@ pub fn print_tissue(output: &Output, simulation: &Simulation, jobs: &[Job]) {
     output.item(
         "tissue",
         format!(
-            "{} of edge {:.3} (thinnest limb {:.3}), {} unknowns",
+            "{} of edge {} (thinnest limb {}), {} unknowns",
             counted(lattice.cell_count(), "cube", "cubes"),
-            lattice.edge,
-            tissue.plan.thinnest,
+            figure(lattice.edge),
+            figure(tissue.plan.thinnest),
             3 * lattice.node_count()
         ),
     );
@@ -82,11 +82,11 @@ pub fn print_tissue(output: &Output, simulation: &Simulation, jobs: &[Job]) {
         output.item(
             "",
             format!(
-                "a loose piece of {} near ({:.3}, {:.3}, {:.3}) is carried along, not simulated",
+                "a loose piece of {} near ({}, {}, {}) is carried along, not simulated",
                 counted(piece.cells, "cube", "cubes"),
-                piece.near.x,
-                piece.near.y,
-                piece.near.z
+                figure(piece.near.x),
+                figure(piece.near.y),
+                figure(piece.near.z)
             ),
         );
     }
@@ -168,7 +168,11 @@ pub fn picture(simulation: &Simulation) -> Result<Vec<u8>> {
         |positions, caption: String, surface| Panel { caption, positions, normals: mesh.normals(), surface };
     let panels = [
         panel(&shown[0], "skin".to_string(), Surface::Skin),
-        panel(&shown[1], format!("{} cubes\nedge {:.3}", lattice.cell_count(), lattice.edge), Surface::Skin),
+        panel(
+            &shown[1],
+            format!("{} cubes\nedge {}", lattice.cell_count(), figure(lattice.edge)),
+            Surface::Skin,
+        ),
         panel(&shown[2], "what the bones hold\none colour per bone that moves".to_string(), coloured),
     ];
     let params = PictureParams { columns: 3, view: view_of(simulation.rig()), ..PictureParams::default() };

@@ -186,6 +186,9 @@ pub enum BoneWarning {
     },
 }
 
+/// Joints this many radii from the middle of the mesh do not belong to it.
+const FAR_OUTSIDE: f64 = 1.5;
+
 /// Groups the joints and lays the bones. `moving`: per `joint`, whether it ever moves against its
 /// reference joint. Flat rigs must have their reference joints set.
 pub fn plan_bones(
@@ -196,6 +199,7 @@ pub fn plan_bones(
 ) -> Result<BonePlan, BoneError> {
     check(rig, moving, params)?;
     let skin = segments::SkinOfJoints::of(rig);
+    check_place(rig, &skin.own)?;
     let (groups, group_of_joint) = rigid_groups(rig, moving, &skin.below);
     let has_skin: Vec<bool> =
         groups.iter().map(|group| group.joints.iter().any(|&joint| skin.own[joint])).collect();
@@ -233,6 +237,22 @@ fn check(rig: &Rig, moving: &[bool], params: &BoneParams) -> Result<(), BoneErro
         return bad("stiffness", params.stiffness, "finite and above 0");
     }
     Ok(())
+}
+
+/// Bones that run in from afar would fling the tissue about: a sign that skin and skeleton are in
+/// different units or places.
+fn check_place(rig: &Rig, has_skin: &[bool]) -> Result<(), BoneError> {
+    let bounds = rig.mesh().bounds();
+    let is_far = |joint: usize| {
+        rig.skeleton().rest_position(joint).distance(bounds.centre) > FAR_OUTSIDE * bounds.radius
+    };
+    let mut with_skin = (0..has_skin.len()).filter(|&joint| has_skin[joint]).peekable();
+    match with_skin.peek().copied() {
+        Some(first) if with_skin.all(is_far) => {
+            Err(BoneError::AllOutside { joint: rig.skeleton().joints()[first].name.clone() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Groups by rising leaders, and `joint` → its group. A joint leads a group when it moves against

@@ -70,12 +70,10 @@ pub enum FillError {
         range: &'static str,
     },
     /// The grid would be too large.
-    #[error("cubes of edge {edge} are too small for a body of {volume} cubed; use at least {smallest:.3}")]
+    #[error("cubes of edge {edge} are too small for this body; use at least {}", two_digits(*smallest))]
     TooFine {
         /// edge asked for
         edge: f64,
-        /// volume of the body in cubed mesh units
-        volume: f64,
         /// an edge that works
         smallest: f64,
     },
@@ -87,6 +85,12 @@ pub enum FillError {
         /// edge used
         edge: f64,
     },
+}
+
+/// Two digits that matter, for bodies of any size.
+fn two_digits(value: f64) -> String {
+    let digits = (1.0 - value.abs().log10().floor()).clamp(0.0, 12.0) as usize;
+    if value.abs() < 1e-6 { format!("{value:.1e}") } else { format!("{value:.digits$}") }
 }
 
 /// No grid has more cubes, filled or not; no lattice more cells.
@@ -156,8 +160,7 @@ fn fill_with(
     params: &FillParams,
 ) -> Result<Filling, FillError> {
     let volume = surface.body_volume();
-    let too_fine =
-        FillError::TooFine { edge, volume, smallest: edge.max((volume / MOST_CELLS).cbrt()) * 1.5 };
+    let too_fine = FillError::TooFine { edge, smallest: edge.max((volume / MOST_CELLS).cbrt()) * 1.5 };
     let (lowest, highest) = surface.body_bounds();
     let grid = Grid::around(lowest, highest, edge, MOST_CUBES).filter(|_| volume / edge.powi(3) < MOST_CELLS);
     let Some(grid) = grid else {
