@@ -9,9 +9,10 @@ use eigenskin::pose::{JointMotion, Pose};
 use eigenskin::reference::guess_references;
 use eigenskin::rig::Rig;
 use eigenskin_io::{ReadOptions, read_rig};
+use eigenskin_sim::bones::BoneParams;
 use eigenskin_sim::glam::{DAffine3, DQuat};
 use eigenskin_sim::lattice::FillParams;
-use eigenskin_sim::material::Material;
+use eigenskin_sim::material::{Material, Model};
 use eigenskin_sim::path::{PathParams, follow_with_contact};
 use eigenskin_sim::problem::Problem;
 use eigenskin_sim::self_contact::{ContactParams, Penetration, SelfContact};
@@ -61,7 +62,8 @@ fn bend(rig: &Rig, tissue: &Tissue, motions: &[JointMotion], contact: &SelfConta
         lattice.clone(),
         tissue.held.points.clone(),
         tissue.plan.groups.len(),
-        Material::default(),
+        // The default does not let this crease snap; this one does, so that contact has to hold it.
+        Material { model: Model::StableNeoHookean, ..Material::default() },
     )
     .unwrap();
     let skeleton = rig.skeleton();
@@ -123,11 +125,12 @@ fn bend(rig: &Rig, tissue: &Tissue, motions: &[JointMotion], contact: &SelfConta
     }
 }
 
-/// Tissue of cubes of 6 mm, in which all joints move.
+/// Tissue of cubes of 6 mm, in which all joints move. Bones are as thick as in the program that the
+/// depth was found with: around thinner ones this crease closes less.
 fn tissue(rig: &Rig) -> Tissue {
     let params = TissueParams {
         fill: FillParams { edge: Some(0.006), ..FillParams::default() },
-        ..TissueParams::default()
+        bones: BoneParams { radius_share: 0.45, ..BoneParams::default() },
     };
     Tissue::of(rig, &vec![true; rig.skeleton().joint_count()], &[], &params).unwrap()
 }
