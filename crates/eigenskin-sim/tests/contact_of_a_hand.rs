@@ -1,14 +1,12 @@
 //! A real hand that touches itself; prints what contact does and costs.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::io::Write;
-use std::path::PathBuf;
+mod data;
+
 use std::time::Instant;
 
 use eigenskin::pose::{JointMotion, Pose};
-use eigenskin::reference::guess_references;
 use eigenskin::rig::Rig;
-use eigenskin_io::{ReadOptions, read_rig};
 use eigenskin_sim::bones::BoneParams;
 use eigenskin_sim::glam::{DAffine3, DQuat};
 use eigenskin_sim::lattice::FillParams;
@@ -21,17 +19,7 @@ use eigenskin_sim::tissue::{Tissue, TissueParams};
 
 /// The hand of the WebXR input profiles, or one visible line that the test is left out.
 fn hand(test: &str) -> Option<Rig> {
-    let Some(folder) = std::env::var_os("EIGENSKIN_DATA").map(PathBuf::from) else {
-        let line = format!("\nleft out: {test} (set EIGENSKIN_DATA to the data folder)\n");
-        let _ = std::io::stderr().write_all(line.as_bytes());
-        return None;
-    };
-    let path = folder.join("webxr-hand/left.glb");
-    let rig = read_rig(&path, &ReadOptions::default()).unwrap().rig().as_ref().clone();
-    Some(match guess_references(&rig) {
-        Some(guess) => rig.with_references(&guess.references).unwrap(),
-        None => rig,
-    })
+    Some(data::rig_at(&data::folder(test)?.join("webxr-hand/left.glb")))
 }
 
 /// Turns of the joints whose names end like this, about their x axes in degrees.

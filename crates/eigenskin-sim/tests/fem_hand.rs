@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::io::Write;
-use std::path::PathBuf;
+mod data;
+
 use std::sync::Arc;
 
 use eigenskin::articulation::NamedPose;
@@ -17,15 +17,6 @@ use eigenskin_io::{ReadOptions, read_examples};
 use eigenskin_sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin_sim::quality::QualityLimits;
 use eigenskin_sim::simulation::{Simulation, SimulationParams};
-
-fn data(test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("EIGENSKIN_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        let line = format!("\nleft out: {test} (set EIGENSKIN_DATA to the data folder)\n");
-        let _ = std::io::stderr().write_all(line.as_bytes());
-    }
-    folder
-}
 
 /// Displacements pulled back to rest, `vertex`.
 fn corrections(set: &ExampleSet, example: &Example) -> Vec<DVec3> {
@@ -110,7 +101,7 @@ fn likeness(ours: &ExampleSet, theirs: &ExampleSet) -> Vec<Likeness> {
 
 #[test]
 fn corrections_agree_with_another_finite_element_model() {
-    let Some(data) = data("comparison with a hand bent by other finite elements") else { return };
+    let Some(data) = data::folder("comparison with a hand bent by other finite elements") else { return };
     let (_, theirs) = read_examples(&data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();
     // The joint of the paper's Figure 7, and one that bends far.
     let joints = ["thumb-metacarpal", "ring-finger-phalanx-intermediate"];
@@ -131,7 +122,7 @@ fn corrections_agree_with_another_finite_element_model() {
 #[test]
 #[ignore = "all 120 poses: takes minutes; run with --ignored --nocapture"]
 fn all_poses_are_learned_as_well_as_those_of_another_model() {
-    let Some(data) = data("all poses of a hand bent by other finite elements") else { return };
+    let Some(data) = data::folder("all poses of a hand bent by other finite elements") else { return };
     let (_, theirs) = read_examples(&data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();
     let (ours, dropped) = simulated(&theirs, &[""]);
     println!("{} poses, dropped: {dropped:#?}", ours.len());

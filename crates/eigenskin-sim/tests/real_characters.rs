@@ -1,33 +1,13 @@
 //! Lattices of real characters; prints what they are made of.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod data;
+
 use std::time::Instant;
 
-use eigenskin::reference::guess_references;
 use eigenskin::rig::Rig;
-use eigenskin_io::{ReadOptions, read_rig};
 use eigenskin_sim::lattice::FillParams;
 use eigenskin_sim::tissue::{Tissue, TissueParams};
-
-/// The folder with data of others, or one visible line that the test is left out.
-fn data(test: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("EIGENSKIN_DATA").map(PathBuf::from);
-    if folder.is_none() {
-        let line = format!("\nleft out: {test} (set EIGENSKIN_DATA to the data folder)\n");
-        let _ = std::io::stderr().write_all(line.as_bytes());
-    }
-    folder
-}
-
-fn rig_at(path: &Path) -> Rig {
-    let rig = read_rig(path, &ReadOptions::default()).unwrap().rig().as_ref().clone();
-    match guess_references(&rig) {
-        Some(guess) => rig.with_references(&guess.references).unwrap(),
-        None => rig,
-    }
-}
 
 /// Fills a character whose joints all move, checks what must hold of any, and prints the rest.
 fn fill(name: &str, rig: &Rig, params: &TissueParams) -> Tissue {
@@ -83,8 +63,8 @@ fn fill(name: &str, rig: &Rig, params: &TissueParams) -> Tissue {
 
 #[test]
 fn a_real_hand() {
-    let Some(data) = data("a_real_hand") else { return };
-    let rig = rig_at(&data.join("webxr-hand/left.glb"));
+    let Some(data) = data::folder("a_real_hand") else { return };
+    let rig = data::rig_at(&data.join("webxr-hand/left.glb"));
     fill("webxr-hand, automatic", &rig, &TissueParams::default());
     let params = FillParams { edge: Some(0.006), ..FillParams::default() };
     let tissue = fill("webxr-hand, 6 mm", &rig, &TissueParams { fill: params, ..TissueParams::default() });
@@ -117,9 +97,9 @@ fn assert_fingers_apart(rig: &Rig, tissue: &Tissue) {
 
 #[test]
 fn sample_characters() {
-    let Some(data) = data("sample_characters") else { return };
+    let Some(data) = data::folder("sample_characters") else { return };
     for name in ["CesiumMan", "Fox", "RiggedFigure", "RiggedSimple"] {
-        let rig = rig_at(&data.join(format!("gltf/{name}.glb")));
+        let rig = data::rig_at(&data.join(format!("gltf/{name}.glb")));
         fill(name, &rig, &TissueParams::default());
     }
 }
