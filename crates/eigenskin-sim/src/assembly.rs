@@ -1,12 +1,15 @@
 //! Energy, gradient and Hessian of the whole body from its cells and springs.
 //!
 //! Cells are computed in parallel, in batches, and added in order: the sums do not depend on the
-//! number of threads. A spring couples corners of one cell only, so the pattern is that of the cells.
+//! number of threads. A spring couples corners of one cell only, so the pattern is that of the cells
+//! and of the contacts that it is made for.
 
 use eigenskin::glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
+use crate::contact::ContactRow;
 use crate::element::{CellHessian, cell_energy, cell_forces, cell_hessian};
+use crate::lattice::Lattice;
 use crate::problem::Problem;
 use crate::sparse_cholesky::LowerPattern;
 
@@ -17,6 +20,7 @@ const BATCH: usize = 512;
 const TASK: usize = 32;
 
 /// How a body's Hessian is put together; the same for all positions.
+#[derive(Clone)]
 pub struct Assembly {
     /// where the Hessian has entries
     pub pattern: LowerPattern,
@@ -37,10 +41,9 @@ pub struct Volumes {
 }
 
 impl Assembly {
-    /// Pattern and constant part.
-    pub fn new(problem: &Problem) -> Self {
+    /// Pattern and constant part; `below` are the nodes that are coupled ([`nodes_below`]).
+    pub fn new(problem: &Problem, below: &[Vec<u32>]) -> Self {
         let lattice = problem.lattice();
-        let below = nodes_below(problem);
         let mut pattern = LowerPattern { column_start: vec![0], row: Vec::new() };
         for (node, below) in below.iter().enumerate() {
             for axis in 0..3 {
@@ -97,7 +100,7 @@ impl Assembly {
                 for (i, hessian) in hessians.iter_mut().enumerate() {
                     let cell = first + task * TASK + i;
                     let x = problem.corners_at(cell, positions);
-                    cell_hessian(&x, lattice.filled[cell], &material, project, hessian);
+                    cell_hessian(&x, problem.share(cell), &material, project, hessian);
                 }
             });
             for (i, hessian) in batch[..count].iter().enumerate() {
@@ -138,7 +141,8 @@ impl Assembly {
     }
 
     /// y = A x for a matrix of this pattern.
-    pub fn multiply(&self, values: &[f64], x: &[f64], y: &mut [f64]) {
+    #[cfg(test)]
+    fn multiply(&self, values: &[f64], x: &[f64], y: &mut [f64]) {
         y.fill(0.0);
         for column in 0..x.len() {
             let entries =
@@ -155,30 +159,30 @@ impl Assembly {
         }
     }
 
-    /// Adds `stiffness` · a aᵀ with a = (weight · `direction`) over nodes that share a cell; nothing
-    /// if they do not.
-    pub fn add_row(&self, nodes: &[(u32, f64)], direction: DVec3, stiffness: f64, values: &mut [f64]) {
-        let pairs =
-            || nodes.iter().flat_map(|&a| nodes.iter().filter(move |b| b.0 >= a.0).map(move |&b| (a, b)));
-        // Place of the first entry of a column at or below the diagonal of the row's node.
-        let place = |row: u32, column: u32| {
-            let start = self.pattern.column_start[column as usize] as usize;
-            let end = self.pattern.column_start[column as usize + 1] as usize;
-            self.pattern.row[start..end].binary_search(&row).ok().map(|place| start + place)
-        };
-        if pairs().any(|(a, b)| place(3 * b.0 + 2, 3 * a.0).is_none()) {
-            return;
-        }
-        for ((column, column_weight), (row, row_weight)) in pairs() {
+    /// Whether a contact's nodes are coupled here.
+    pub fn has_places_for(&self, row: &ContactRow) -> bool {
+        row.node_pairs().all(|((a, _), (b, _))| self.place(3 * b, 3 * a).is_some())
+    }
+
+    /// Adds k a aᵀ of a contact that has places here.
+    pub fn add_row(&self, row: &ContactRow, values: &mut [f64]) {
+        for ((column, column_weight), (below, weight)) in row.node_pairs() {
             for j in 0..3 {
-                let first = if row == column { j } else { 0 };
-                let Some(start) = place(3 * row + first, 3 * column + j) else { continue };
-                let scale = stiffness * column_weight * row_weight * direction[j as usize];
+                let first = if below == column { j } else { 0 };
+                let Some(start) = self.place(3 * below + first, 3 * column + j) else { continue };
+                let scale = row.stiffness * column_weight * weight * row.direction[j as usize];
                 for i in first..3 {
-                    values[start + (i - first) as usize] += scale * direction[i as usize];
+                    values[start + (i - first) as usize] += scale * row.direction[i as usize];
                 }
             }
         }
+    }
+
+    /// Place of an entry; three rows of a node follow each other.
+    fn place(&self, row: u32, column: u32) -> Option<usize> {
+        let start = self.pattern.column_start[column as usize] as usize;
+        let end = self.pattern.column_start[column as usize + 1] as usize;
+        self.pattern.row[start..end].binary_search(&row).ok().map(|place| start + place)
     }
 
     /// Adds `shift` to the diagonal.
@@ -193,19 +197,11 @@ impl Assembly {
 pub fn energy(problem: &Problem, positions: &[DVec3], motions: &[DAffine3]) -> f64 {
     let lattice = problem.lattice();
     let material = problem.material();
-    let sums: Vec<f64> = lattice
-        .filled
-        .par_chunks(TASK)
-        .enumerate()
-        .map(|(task, filled)| {
-            let cells = filled.iter().enumerate();
-            cells
-                .map(|(i, &filled)| {
-                    cell_energy(&problem.corners_at(task * TASK + i, positions), filled, &material)
-                })
-                .sum()
-        })
-        .collect();
+    let energy_of =
+        |cell: usize| cell_energy(&problem.corners_at(cell, positions), problem.share(cell), &material);
+    let tasks = (0..lattice.cell_count()).into_par_iter().step_by(TASK);
+    let sums: Vec<f64> =
+        tasks.map(|first| (first..lattice.cell_count().min(first + TASK)).map(energy_of).sum()).collect();
     let springs: f64 = problem
         .held()
         .iter()
@@ -229,7 +225,7 @@ pub fn gradient(
     let forces: Vec<_> = (0..lattice.cell_count())
         .into_par_iter()
         .with_min_len(TASK)
-        .map(|cell| cell_forces(&problem.corners_at(cell, positions), lattice.filled[cell], &material))
+        .map(|cell| cell_forces(&problem.corners_at(cell, positions), problem.share(cell), &material))
         .collect();
     for (corners, forces) in lattice.corners.iter().zip(&forces) {
         for (&node, &force) in corners.iter().zip(&forces.gradient) {
@@ -248,13 +244,17 @@ pub fn gradient(
     volumes
 }
 
-/// `node` → nodes with a larger index that share a cell with it, rising.
-fn nodes_below(problem: &Problem) -> Vec<Vec<u32>> {
-    let lattice = problem.lattice();
+/// `node` → nodes with a larger index that share a cell or a contact with it, rising.
+pub fn nodes_below(lattice: &Lattice, contacts: &[ContactRow]) -> Vec<Vec<u32>> {
     let mut below = vec![Vec::new(); lattice.node_count()];
     for corners in &lattice.corners {
         for &a in corners {
             below[a as usize].extend(corners.iter().filter(|&&b| b > a));
+        }
+    }
+    for row in contacts {
+        for ((a, _), (b, _)) in row.node_pairs().filter(|(a, b)| a.0 != b.0) {
+            below[a as usize].push(b);
         }
     }
     for nodes in &mut below {
@@ -326,7 +326,7 @@ mod tests {
             })
             .collect();
         let unknowns = 3 * positions.len();
-        let mut assembly = Assembly::new(&problem);
+        let mut assembly = Assembly::new(&problem, &nodes_below(problem.lattice(), &[]));
         let mut values = Vec::new();
         assembly.hessian(&problem, &positions, false, &mut values);
         let mut forces = Vec::new();
@@ -356,24 +356,37 @@ mod tests {
     }
 
     #[test]
-    fn rows_within_a_cell_are_added_to_the_matrix() {
+    fn rows_are_added_to_the_matrix() {
         let problem = scrambled_problem();
-        let assembly = Assembly::new(&problem);
-        let direction = DVec3::new(0.6, -0.64, 0.48);
+        let corners = &problem.lattice().corners;
+        // Between cells that share no node, that share some, and within one.
+        let rows = [(0, 5), (1, 4), (2, 3), (1, 1)].map(|(own, other)| {
+            let mut nodes: Vec<(u32, f64)> = Vec::new();
+            for (c, &node) in corners[own].iter().enumerate() {
+                nodes.push((node, 0.3 - 0.1 * c as f64));
+            }
+            for (c, &node) in corners[other].iter().enumerate().filter(|_| other != own) {
+                nodes.push((node, 0.05 * c as f64 - 0.4));
+            }
+            ContactRow { nodes, direction: DVec3::new(0.6, -0.64, 0.48), stiffness: 2.5, offset: 0.0 }
+        });
+        let apart = Assembly::new(&problem, &nodes_below(problem.lattice(), &[]));
+        assert!(!apart.has_places_for(&rows[0]) && apart.has_places_for(&rows[3]));
+        let assembly = Assembly::new(&problem, &nodes_below(problem.lattice(), &rows));
         let size = 3 * problem.lattice().node_count();
         let x: Vec<f64> = (0..size).map(|i| (1.3 * i as f64).sin()).collect();
-        for corners in &problem.lattice().corners {
-            let nodes: Vec<(u32, f64)> =
-                corners.iter().enumerate().map(|(c, &node)| (node, 0.3 - 0.1 * c as f64)).collect();
+        for row in &rows {
+            assert!(assembly.has_places_for(row));
             let mut values = vec![0.0; assembly.pattern.row.len()];
-            assembly.add_row(&nodes, direction, 2.5, &mut values);
+            assembly.add_row(row, &mut values);
             let mut found = vec![0.0; size];
             assembly.multiply(&values, &x, &mut found);
             let at = |node: u32| DVec3::from_slice(&x[3 * node as usize..]);
-            let along: f64 = nodes.iter().map(|&(node, weight)| weight * direction.dot(at(node))).sum();
+            let along: f64 =
+                row.nodes.iter().map(|&(node, weight)| weight * row.direction.dot(at(node))).sum();
             for node in 0..problem.lattice().node_count() {
-                let weight = nodes.iter().find(|n| n.0 as usize == node).map_or(0.0, |n| n.1);
-                let expected = 2.5 * along * weight * direction;
+                let weight: f64 = row.nodes.iter().filter(|n| n.0 as usize == node).map(|n| n.1).sum();
+                let expected = 2.5 * along * weight * row.direction;
                 assert!((DVec3::from_slice(&found[3 * node..]) - expected).length() < 1e-12);
             }
         }

@@ -1,7 +1,7 @@
 //! The same problem for CalculiX, as its input file: a referee for the solver.
 //!
 //! Elements are C3D8, the material is `*HYPERELASTIC, NEO HOOKE` with C10 · f and D1/f for cells
-//! with filled share f. A held point is a node tied to its cell's corners by `*EQUATION`, with
+//! with share f. A held point is a node tied to its cell's corners by `*EQUATION`, with
 //! three `SPRING2` to a node that `*BOUNDARY` drives.
 
 use std::collections::BTreeMap;
@@ -49,13 +49,13 @@ pub fn write_inp(out: &mut impl Write, problem: &Problem, poses: &[Vec<DAffine3>
     Ok(())
 }
 
-/// Cells by their filled share, one material each.
+/// Cells by their share, one material each.
 fn write_cells(out: &mut impl Write, problem: &Problem) -> io::Result<()> {
     let lattice = problem.lattice();
     // Positive numbers sort as their bits do.
     let mut by_share: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
-    for (cell, share) in lattice.filled.iter().enumerate() {
-        by_share.entry(share.to_bits()).or_default().push(cell);
+    for cell in 0..lattice.cell_count() {
+        by_share.entry(problem.share(cell).to_bits()).or_default().push(cell);
     }
     for (index, (share, cells)) in by_share.iter().enumerate() {
         let share = f64::from_bits(*share);

@@ -41,6 +41,7 @@ mod assembly;
 mod dissection;
 mod small_matrix;
 mod sparse_cholesky;
+mod system;
 mod union_find;
 
 #[cfg(test)]

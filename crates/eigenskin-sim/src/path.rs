@@ -5,7 +5,7 @@ use eigenskin::glam::{DAffine3, DVec3};
 use crate::contact::ContactRow;
 use crate::self_contact::{ContactParams, SelfContact};
 use crate::solver::{
-    ContactCost, Equilibrium, Loads, SolveError, Solver, SolverParams, angle_between, largest_distance,
+    ContactCost, Drag, Equilibrium, Leash, Loads, SolveError, Solver, SolverParams, angle_between,
 };
 
 /// How to go along a path.
@@ -105,12 +105,14 @@ pub fn follow_with_contact(
 const DEEPEST_ENTRY: f64 = 0.75;
 /// Steps are not halved further for that, as a share of the path.
 const SHORTEST_APPROACH: f64 = 1.0 / 64.0;
-/// Rows are found anew at most this often in a step, with rounds that ended early counted.
-const MOST_SEARCHES: usize = 60;
-/// Rounds of contact are solved to this step, in cube edges; the last one of a wanted pose to the
-/// next. Contact itself is known less exactly than that.
+/// Rounds of contact are solved to this step, in cube edges, and within this many Newton steps; only
+/// the last one of a wanted pose is solved as exactly as without contact.
 const ROUND_TOLERANCE: f64 = 1e-2;
-const LAST_TOLERANCE: f64 = 1e-4;
+const ROUND_STEPS: usize = 12;
+/// Rows found anew may send soft skin to and fro. From the round after this one on, drag slows it
+/// down: this much first, in units of shear modulus · cube edge, then twice as much each time.
+const FREE_ROUNDS: usize = 4;
+const FIRST_DRAG: f64 = 0.5;
 
 /// Contact along a path.
 struct Touching<'a> {
@@ -152,75 +154,82 @@ impl Touching<'_> {
         self.settle(solver, contact, guess, rows, step, params)
     }
 
-    /// Solves for rows and finds them anew until the body stays where it is.
+    /// Solves for rows and finds them anew until the skin stays where it is.
     fn settle(
         &mut self,
         solver: &mut Solver<'_>,
         contact: &SelfContact<'_>,
-        mut positions: Vec<DVec3>,
+        guess: Vec<DVec3>,
         mut rows: Vec<ContactRow>,
         step: Step<'_>,
         params: &SolverParams,
     ) -> Result<Equilibrium, SolveError> {
         let ContactParams { rounds, settled, reach, .. } = *contact.params();
-        let roughly = SolverParams { step_tolerance: params.step_tolerance.max(ROUND_TOLERANCE), ..*params };
         // A pose on the way need not be exact.
         let (rounds, settled) = if step.is_stop { (rounds, settled) } else { (rounds / 2, 10.0 * settled) };
-        let mut depth = f64::INFINITY;
-        let mut round = 0;
-        for search in 1..=MOST_SEARCHES {
-            let loads = Loads { motions: step.motions, contacts: &rows };
-            let is_last = round + 1 >= rounds || search == MOST_SEARCHES;
-            let tolerance = if rows.is_empty() { params } else { &roughly };
-            let reach = if is_last { f64::INFINITY } else { reach };
-            let (solved, balanced) = solver.equilibrium_within(reach, &positions, loads, tolerance)?;
+        let length_of = |by: &[DVec3]| contact.largest_move(by);
+        let leash = Leash { reach, length_of: &length_of };
+        let mut positions = guess;
+        let (mut depth, mut round) = (f64::INFINITY, 0);
+        loop {
+            round += 1;
+            let drag = drag_of(round).map(|stiffness| Drag { stiffness, from: &positions });
+            let loads = Loads { motions: step.motions, contacts: &rows, drag };
+            let (mut solved, balanced) = if rows.is_empty() {
+                (solver.equilibrium(&positions, loads, params)?, true)
+            } else {
+                solver.equilibrium_within(
+                    Some(&leash),
+                    &positions,
+                    loads,
+                    &within(params, ROUND_TOLERANCE),
+                )?
+            };
             let found = contact.rows(&solved.positions);
-            let touches = |rows: &[ContactRow]| rows.iter().any(|row| row.distance(&solved.positions) < 0.0);
+            let touches = |rows: &[ContactRow]| rows.iter().any(|row| row.pushes(&solved.positions));
             if touches(&rows) || touches(&found) {
                 self.cost.rounds += 1;
                 self.cost.newton_steps += solved.iterations;
-            } else if balanced {
+            } else if balanced && drag.is_none() {
                 self.rows = found;
                 return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
             }
             let depth_before = std::mem::replace(&mut depth, deepest(&found, &solved.positions));
+            let by: Vec<DVec3> = solved.positions.iter().zip(&positions).map(|(a, b)| *a - *b).collect();
             // Sharp edges may go to and fro between two faces, none of them deeper.
-            let is_still = largest_distance(&solved.positions, &positions) < settled
-                || (depth - depth_before).abs() < settled;
-            positions.clone_from(&solved.positions);
-            if is_last || balanced && is_still {
-                return self.finish(solver, solved, rows, step, params);
+            let is_still = length_of(&by) < settled || (depth - depth_before).abs() < settled;
+            if round >= rounds || balanced && is_still {
+                if step.is_stop && balanced {
+                    let finely = within(params, 0.0);
+                    solved = solver.equilibrium_within(Some(&leash), &solved.positions, loads, &finely)?.0;
+                    self.cost.newton_steps += solved.iterations;
+                }
+                self.rows = rows;
+                return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
             }
-            round += usize::from(balanced);
+            positions = solved.positions;
             rows = found;
         }
-        Err(SolveError::TooDeep { depth })
-    }
-
-    /// Solves to the full tolerance where that is wanted.
-    fn finish(
-        &mut self,
-        solver: &mut Solver<'_>,
-        mut solved: Equilibrium,
-        rows: Vec<ContactRow>,
-        step: Step<'_>,
-        params: &SolverParams,
-    ) -> Result<Equilibrium, SolveError> {
-        if step.is_stop {
-            let loads = Loads { motions: step.motions, contacts: &rows };
-            let finely =
-                SolverParams { step_tolerance: params.step_tolerance.max(LAST_TOLERANCE), ..*params };
-            solved = solver.equilibrium(&solved.positions, loads, &finely)?;
-            self.cost.newton_steps += solved.iterations;
-        }
-        self.rows = rows;
-        Ok(Equilibrium { contact: self.cost(&solved), ..solved })
     }
 
     fn cost(&self, at: &Equilibrium) -> ContactCost {
-        let pushing = self.rows.iter().filter(|row| row.distance(&at.positions) < 0.0).count();
+        let pushing = self.rows.iter().filter(|row| row.pushes(&at.positions)).count();
         ContactCost { rows: self.rows.len(), pushing, ..self.cost }
     }
+}
+
+/// When a round is solved well enough.
+fn within(params: &SolverParams, tolerance: f64) -> SolverParams {
+    SolverParams {
+        step_tolerance: params.step_tolerance.max(tolerance),
+        iterations: params.iterations.min(ROUND_STEPS),
+    }
+}
+
+/// Stiffness of the drag in a round, counted from one.
+fn drag_of(round: usize) -> Option<f64> {
+    let more = round.checked_sub(FREE_ROUNDS + 1)?;
+    Some(FIRST_DRAG * 2.0_f64.powi(more as i32))
 }
 
 /// How deep the deepest row is.

@@ -1,13 +1,18 @@
 //! A body to be solved for: cells, the points that bones hold, and the material.
 //!
-//! E(x) = Σ_cells filled · ∫ W(F) + Σ_held ½ stiffness ‖Σ_i w_i x_i − T_g X‖², with T_g the rigid
-//! motion of the group that holds the point and X its rest position.
+//! E(x) = Σ_cells share · ∫ W(F) + Σ_held ½ stiffness ‖Σ_i w_i x_i − T_g X‖², with T_g the rigid
+//! motion of the group that holds the point and X its rest position. A cell's share is how much of it
+//! is filled, but not less than [`LEAST_SHARE`].
 
 use eigenskin::glam::{DAffine3, DVec3};
 
 use crate::bones::HeldPoint;
 use crate::lattice::Lattice;
 use crate::material::Material;
+
+/// Cells that hold less tissue than this count as if they held as much: their outer nodes, which
+/// nothing else holds, would give way to any contact. On a hand this adds 1 % to the tissue.
+pub const LEAST_SHARE: f64 = 0.2;
 
 /// A body that can be solved for: checked by [`Problem::new`].
 #[derive(Debug, Clone, PartialEq)]
@@ -108,6 +113,11 @@ impl Problem {
     /// The material.
     pub fn material(&self) -> Material {
         self.material
+    }
+
+    /// The share of a cell that counts.
+    pub fn share(&self, cell: usize) -> f64 {
+        self.lattice.filled[cell].max(LEAST_SHARE)
     }
 
     /// How far each held point is from where its group (`group` → motion) wants it.

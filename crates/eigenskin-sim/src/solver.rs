@@ -7,11 +7,10 @@
 
 use eigenskin::glam::{DAffine3, DMat3, DVec3};
 
-use crate::assembly::{self, Assembly};
-use crate::contact::{ContactRow, solve_with_rows};
-use crate::dissection::nested_dissection;
+use crate::assembly;
+use crate::contact::ContactRow;
 use crate::problem::Problem;
-use crate::sparse_cholesky::SparseCholesky;
+use crate::system::System;
 
 /// When to stop.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,11 +34,35 @@ pub struct Loads<'a> {
     pub motions: &'a [DAffine3],
     /// what pushes back
     pub contacts: &'a [ContactRow],
+    /// what slows the nodes down
+    pub drag: Option<Drag<'a>>,
 }
 
 impl<'a> From<&'a [DAffine3]> for Loads<'a> {
     fn from(motions: &'a [DAffine3]) -> Self {
-        Self { motions, contacts: &[] }
+        Self { motions, contacts: &[], drag: None }
+    }
+}
+
+/// Springs between the nodes and where they were: energy ½ k |x − x₀|² for each.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drag<'a> {
+    /// k, in units of shear modulus · cube edge
+    pub stiffness: f64,
+    /// `node` → x₀
+    pub from: &'a [DVec3],
+}
+
+impl Drag<'_> {
+    fn energy(&self, positions: &[DVec3]) -> f64 {
+        let squares = positions.iter().zip(self.from).map(|(x, from)| x.distance_squared(*from));
+        0.5 * self.stiffness * squares.sum::<f64>()
+    }
+
+    fn add_gradient(&self, positions: &[DVec3], gradient: &mut [DVec3]) {
+        for ((x, from), gradient) in positions.iter().zip(self.from).zip(gradient) {
+            *gradient += self.stiffness * (*x - *from);
+        }
     }
 }
 
@@ -60,7 +83,8 @@ pub struct Equilibrium {
     pub projected: usize,
     /// whether the Hessian is positive definite here: if not, a small push may make it snap elsewhere
     pub stable: bool,
-    /// the largest force out of balance at a node, in units of shear modulus · cube edge²
+    /// the largest force out of balance at a node, drag not counted, in units of shear modulus ·
+    /// cube edge²
     pub residual: f64,
     /// smallest det F over the Gauss points
     pub smallest_volume: f64,
@@ -143,24 +167,74 @@ pub enum SolveError {
 /// Solves one body for many loads. One per thread: see [`Solver::fork`].
 pub struct Solver<'a> {
     problem: &'a Problem,
-    assembly: Assembly,
-    cholesky: SparseCholesky,
-    /// entries of the Hessian that was factorised last
-    hessian: Vec<f64>,
-    /// where it was factorised
-    factorized_at: Option<Vec<DVec3>>,
-    /// what was factorised in its place for the sake of contacts, and their number
-    folded: Vec<f64>,
-    folded_rows: usize,
+    /// the body while nothing pushes
+    free: System,
+    /// the body with the contacts that it has at the moment
+    touching: Option<System>,
+    last: Option<Factorized>,
     factorizations: usize,
 }
 
-/// Steps beyond this, in cube edges, are far from balance.
-const LONG_STEP: f64 = 0.1;
+/// The last factorisation.
+struct Factorized {
+    /// `node`
+    at: Vec<DVec3>,
+    /// whether it is that of the body with contacts
+    touching: bool,
+    /// whether negative curvatures were left out
+    projected: bool,
+}
 
-/// Relative residual to which steps with contacts are solved: the next Newton step takes up the
-/// rest, at less cost than the last digits here.
-const ROWS_TOLERANCE: f64 = 1e-4;
+/// After a step below this, in cube edges, the Hessian is much the same: the factorisation is used
+/// again, as long as each such step is below this share of the one before.
+const SHORT_STEP: f64 = 0.05;
+const CHORD_GAIN: f64 = 0.3;
+
+/// How far a body may move before what acts on it has to be looked at again.
+pub(crate) struct Leash<'l> {
+    /// in cube edges
+    pub reach: f64,
+    /// from by how much each node moves to the length that counts
+    pub length_of: &'l dyn Fn(&[DVec3]) -> f64,
+}
+
+impl Leash<'_> {
+    fn gone(&self, positions: &[DVec3], start: &[DVec3]) -> f64 {
+        let by: Vec<DVec3> = positions.iter().zip(start).map(|(x, start)| *x - *start).collect();
+        (self.length_of)(&by)
+    }
+
+    fn is_taut(&self, positions: &[DVec3], start: &[DVec3]) -> bool {
+        self.gone(positions, start) > 0.99 * self.reach
+    }
+
+    /// Scales a step down to what is left.
+    fn shorten(&self, step: &mut Step, positions: &[DVec3], start: &[DVec3]) {
+        let left = self.reach - self.gone(positions, start).min(0.5 * self.reach);
+        let length = (self.length_of)(&step.by);
+        if length > left {
+            step.by.iter_mut().for_each(|by| *by *= left / length);
+        }
+    }
+}
+
+/// How a step is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StepKind {
+    /// with the last factorisation
+    Chord,
+    /// with the Hessian as it is, if that is positive definite
+    Newton,
+    /// with the Hessian whose negative curvatures are left out
+    Projected,
+}
+
+/// What a solution took.
+struct Costs {
+    iterations: usize,
+    factorizations: usize,
+    projected: usize,
+}
 
 /// A Newton step that was found.
 struct Step {
@@ -169,38 +243,29 @@ struct Step {
     projected: bool,
 }
 
+impl Step {
+    /// What to try after a step of this `length`, as it was found. A Hessian that was indefinite may
+    /// be so no more; that it still is shows early, at little cost.
+    fn next_kind(&self, length: f64) -> StepKind {
+        if !self.projected && length < SHORT_STEP { StepKind::Chord } else { StepKind::Newton }
+    }
+}
+
 impl<'a> Solver<'a> {
     /// Finds the order of elimination.
     pub fn new(problem: &'a Problem) -> Result<Self, SolveError> {
-        let assembly = Assembly::new(problem);
-        let unknowns = 3 * problem.lattice().node_count();
-        let order: Vec<u32> = nested_dissection(&problem.lattice().nodes)
-            .into_iter()
-            .flat_map(|node| (0..3).map(move |axis| 3 * node + axis))
-            .collect();
-        let cholesky =
-            SparseCholesky::new(&assembly.pattern, Some(&order)).ok_or(SolveError::TooLarge { unknowns })?;
-        Ok(Self::with(problem, assembly, cholesky))
+        let free = System::new(problem, &problem.lattice().nodes, &[]);
+        Self::with(problem, free)
     }
 
     /// Another solver of the same problem, for another thread; shares the order of elimination.
     pub fn fork(&self) -> Result<Self, SolveError> {
-        let unknowns = 3 * self.problem.lattice().node_count();
-        let cholesky = self.cholesky.fork().ok_or(SolveError::TooLarge { unknowns })?;
-        Ok(Self::with(self.problem, Assembly::new(self.problem), cholesky))
+        Self::with(self.problem, self.free.fork())
     }
 
-    fn with(problem: &'a Problem, assembly: Assembly, cholesky: SparseCholesky) -> Self {
-        Self {
-            problem,
-            assembly,
-            cholesky,
-            hessian: Vec::new(),
-            factorized_at: None,
-            folded: Vec::new(),
-            folded_rows: 0,
-            factorizations: 0,
-        }
+    fn with(problem: &'a Problem, free: Option<System>) -> Result<Self, SolveError> {
+        let free = free.ok_or_else(|| too_large(problem))?;
+        Ok(Self { problem, free, touching: None, last: None, factorizations: 0 })
     }
 
     /// The body that is solved for.
@@ -210,7 +275,7 @@ impl<'a> Solver<'a> {
 
     /// Number of entries of the Cholesky factor.
     pub fn factor_entries(&self) -> usize {
-        self.cholesky.factor_entries()
+        self.free.factor_entries()
     }
 
     /// The body at rest, bones where they are at rest.
@@ -240,14 +305,14 @@ impl<'a> Solver<'a> {
         loads: Loads<'_>,
         params: &SolverParams,
     ) -> Result<Equilibrium, SolveError> {
-        self.equilibrium_within(f64::INFINITY, start, loads, params).map(|(solved, _)| solved)
+        self.equilibrium_within(None, start, loads, params).map(|(solved, _)| solved)
     }
 
-    /// The same, but ends without balance as soon as a node has moved by `reach`, in cube edges; says
-    /// whether it is in balance.
+    /// The same; but on a leash it also ends, without balance, when the body has moved by as much as
+    /// that allows or after as many Newton steps as allowed. Says whether it is in balance.
     pub(crate) fn equilibrium_within(
         &mut self,
-        reach: f64,
+        leash: Option<&Leash<'_>>,
         start: &[DVec3],
         loads: Loads<'_>,
         params: &SolverParams,
@@ -259,58 +324,82 @@ impl<'a> Solver<'a> {
         if !energies[0].is_finite() {
             return Err(SolveError::BadStart);
         }
-        let mut gradient = Vec::new();
-        let (mut projected, mut last_step, mut project) = (0, f64::INFINITY, false);
+        let (mut gradient, mut projected, mut last_length) = (Vec::new(), 0, f64::INFINITY);
+        let mut kind = StepKind::Newton;
         for iteration in 0..=params.iterations {
             let before = energies[energies.len() - 1];
             self.gradient(&positions, loads, &mut gradient);
-            let mut step = self.newton_step(&positions, &gradient, loads, project)?;
-            last_step = largest_length(&step.by);
-            let balanced = last_step <= params.step_tolerance;
-            let at_reach = reach.is_finite() && largest_distance(&positions, start) > 0.99 * reach;
-            if balanced || at_reach {
-                if balanced {
-                    positions = self.finish(positions, &step, loads, &mut energies);
+            let (moved, energy) = loop {
+                let mut step = self.step(kind, &positions, &gradient, loads)?;
+                let length = largest_length(&step.by);
+                if kind == StepKind::Chord && length > CHORD_GAIN * last_length {
+                    kind = StepKind::Newton;
+                    continue;
                 }
-                let stable = !step.projected;
-                let volumes = self.gradient(&positions, loads, &mut gradient);
-                let solved = Equilibrium {
-                    positions,
-                    motions: loads.motions.to_vec(),
-                    energies,
-                    iterations: iteration,
-                    factorizations: self.factorizations - factorizations_before,
-                    projected,
-                    stable,
-                    residual: largest_length(&gradient),
-                    smallest_volume: volumes.smallest,
-                    inverted: volumes.inverted,
-                    contact: ContactCost::default(),
+                last_length = length;
+                if length <= params.step_tolerance {
+                    let positions = self.finish(positions, &step, loads, &mut energies);
+                    let factorizations = self.factorizations - factorizations_before;
+                    let costs = Costs { iterations: iteration, factorizations, projected };
+                    return Ok((self.solved(positions, loads, energies, costs), true));
+                }
+                if iteration == params.iterations {
+                    return Err(SolveError::NotConverged { iterations: iteration, step: length });
+                }
+                if let Some(leash) = leash {
+                    leash.shorten(&mut step, &positions, start);
+                }
+                let found = self.search_line(&positions, &gradient, &step, before, loads);
+                if let Some(found) = found {
+                    projected += usize::from(step.projected);
+                    kind = step.next_kind(length);
+                    break found;
+                }
+                kind = match kind {
+                    StepKind::Chord => StepKind::Newton,
+                    StepKind::Newton if !step.projected => StepKind::Projected,
+                    _ => {
+                        let residual = largest_length(&gradient);
+                        return Err(SolveError::NoDescent { iterations: iteration, residual });
+                    }
                 };
-                return Ok((solved, balanced));
-            }
-            if iteration == params.iterations {
-                break;
-            }
-            let left = reach - largest_distance(&positions, start).min(0.5 * reach);
-            shorten(&mut step, left);
-            let mut next = self.search_line(&positions, &gradient, &step, before, loads);
-            if next.is_none() && !step.projected {
-                step = self.newton_step(&positions, &gradient, loads, true)?;
-                shorten(&mut step, left);
-                next = self.search_line(&positions, &gradient, &step, before, loads);
-            }
-            let Some((moved, energy)) = next else {
-                let residual = largest_length(&gradient);
-                return Err(SolveError::NoDescent { iterations: iteration, residual });
             };
-            projected += usize::from(step.projected);
-            // Far from balance, what was indefinite is likely to be so again.
-            project = step.projected && last_step > LONG_STEP;
             positions = moved;
             energies.push(energy);
+            let is_over =
+                |leash: &Leash<'_>| iteration + 1 == params.iterations || leash.is_taut(&positions, start);
+            if leash.is_some_and(is_over) {
+                let factorizations = self.factorizations - factorizations_before;
+                let costs = Costs { iterations: iteration + 1, factorizations, projected };
+                return Ok((self.solved(positions, loads, energies, costs), false));
+            }
         }
-        Err(SolveError::NotConverged { iterations: params.iterations, step: last_step })
+        Err(SolveError::NotConverged { iterations: params.iterations, step: last_length })
+    }
+
+    /// What is known at the end.
+    fn solved(
+        &self,
+        positions: Vec<DVec3>,
+        loads: Loads<'_>,
+        energies: Vec<f64>,
+        costs: Costs,
+    ) -> Equilibrium {
+        let mut gradient = Vec::new();
+        let volumes = self.gradient(&positions, Loads { drag: None, ..loads }, &mut gradient);
+        Equilibrium {
+            positions,
+            motions: loads.motions.to_vec(),
+            energies,
+            iterations: costs.iterations,
+            factorizations: costs.factorizations,
+            projected: costs.projected,
+            stable: self.last.as_ref().is_some_and(|last| !last.projected),
+            residual: largest_length(&gradient),
+            smallest_volume: volumes.smallest,
+            inverted: volumes.inverted,
+            contact: ContactCost::default(),
+        }
     }
 
     /// Where the body would be, to first order, after its groups moved on to `motions`: the start
@@ -345,10 +434,7 @@ impl<'a> Solver<'a> {
                 }
             }
         }
-        if !self.solve_with(&mut pull, &from.positions, contacts) {
-            // What contact held open now falls shut: no tangent to follow.
-            return Ok(carried);
-        }
+        self.solve(&mut pull);
         let moves = pull.chunks_exact(3).map(|by| carry.matrix3 * DVec3::from_slice(by));
         let predicted: Vec<DVec3> = carried.iter().zip(moves).map(|(&x, by)| x + by).collect();
         // Far from linear the guess may be worse than none.
@@ -359,7 +445,8 @@ impl<'a> Solver<'a> {
 
     /// Forgets the last factorisation: what follows does not depend on what was solved before.
     pub fn forget(&mut self) {
-        self.factorized_at = None;
+        self.last = None;
+        self.touching = None;
     }
 
     fn check_counts(&self, start: &[DVec3], motions: &[DAffine3]) -> Result<(), SolveError> {
@@ -377,7 +464,8 @@ impl<'a> Solver<'a> {
 
     fn energy(&self, positions: &[DVec3], loads: Loads<'_>) -> f64 {
         let contacts: f64 = loads.contacts.iter().map(|row| row.energy(positions)).sum();
-        assembly::energy(self.problem, positions, loads.motions) + contacts
+        let drag = loads.drag.map_or(0.0, |drag| drag.energy(positions));
+        assembly::energy(self.problem, positions, loads.motions) + contacts + drag
     }
 
     fn gradient(
@@ -390,39 +478,35 @@ impl<'a> Solver<'a> {
         for row in loads.contacts {
             row.add_gradient(positions, gradient);
         }
+        if let Some(drag) = loads.drag {
+            drag.add_gradient(positions, gradient);
+        }
         volumes
     }
 
-    /// −H⁻¹ ∂E/∂x; the one place where Newton steps are found.
-    fn newton_step(
+    /// −H⁻¹ ∂E/∂x.
+    fn step(
         &mut self,
+        kind: StepKind,
         positions: &[DVec3],
         gradient: &[DVec3],
         loads: Loads<'_>,
-        project: bool,
     ) -> Result<Step, SolveError> {
-        let mut projected = self.factorize(positions, project, loads.contacts)?;
+        let projected = match kind {
+            StepKind::Chord => false,
+            _ => self.factorize(positions, kind == StepKind::Projected, loads)?,
+        };
         let mut by: Vec<f64> = gradient.iter().flat_map(|force| (-*force).to_array()).collect();
-        if !self.solve_with(&mut by, positions, loads.contacts) && !projected {
-            projected = self.factorize(positions, true, loads.contacts)?;
-            self.solve_with(&mut by, positions, loads.contacts);
-        }
+        self.solve(&mut by);
         Ok(Step { by: by.chunks_exact(3).map(DVec3::from_slice).collect(), projected })
     }
 
-    /// x ← H⁻¹ x with the last factorisation and the rows that push at `positions`; says whether
-    /// that could be done, else x is as before.
-    fn solve_with(&mut self, x: &mut [f64], positions: &[DVec3], contacts: &[ContactRow]) -> bool {
-        let pushing = pushing(contacts, positions);
-        let Self { assembly, cholesky, hessian, .. } = self;
-        if pushing.is_empty() && self.folded_rows == 0 {
-            cholesky.solve(x);
-            return true;
+    /// x ← H⁻¹ x with the last factorisation.
+    fn solve(&mut self, x: &mut [f64]) {
+        match (&self.last, &mut self.touching) {
+            (Some(Factorized { touching: true, .. }), Some(system)) => system.solve(x),
+            _ => self.free.solve(x),
         }
-        let multiply = |x: &[f64], y: &mut [f64]| assembly.multiply(hessian, x, y);
-        // Rounding costs some steps more than there are eigenvalues.
-        let most = 2 * pushing.len().max(self.folded_rows) + 20;
-        solve_with_rows(&pushing, x, (ROWS_TOLERANCE, most), multiply, |x| cholesky.solve(x))
     }
 
     /// Factorises the Hessian at `positions`, as it is if that is positive definite and not already
@@ -431,19 +515,24 @@ impl<'a> Solver<'a> {
         &mut self,
         positions: &[DVec3],
         mut project: bool,
-        contacts: &[ContactRow],
+        loads: Loads<'_>,
     ) -> Result<bool, SolveError> {
+        let contacts = loads.contacts;
+        self.last = None;
+        let problem = self.problem;
+        let touching = contacts.iter().any(|row| row.pushes(positions));
+        let system = if touching {
+            touching_system(&mut self.touching, problem, positions, contacts)?
+        } else {
+            &mut self.free
+        };
         // Projected cells may leave a direction without any stiffness: then a little is lent.
         let mut lent = 0.0;
-        self.factorized_at = None;
-        let pushing = pushing(contacts, positions);
-        self.folded_rows = pushing.len();
+        let drag = loads.drag.map_or(0.0, |drag| drag.stiffness);
         loop {
-            self.assembly.hessian(self.problem, positions, project, &mut self.hessian);
-            self.assembly.shift(&mut self.hessian, lent);
             self.factorizations += 1;
-            if self.factorize_with(&pushing) {
-                self.factorized_at = Some(positions.to_vec());
+            if system.factorize(problem, positions, contacts, project, drag + lent) {
+                self.last = Some(Factorized { at: positions.to_vec(), touching, projected: project });
                 return Ok(project);
             }
             if project {
@@ -456,25 +545,11 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Factorises the Hessian with what rows add within cells; false if that is not positive definite.
-    fn factorize_with(&mut self, pushing: &[&ContactRow]) -> bool {
-        if pushing.is_empty() {
-            return self.cholesky.factorize(&self.hessian).is_ok();
-        }
-        self.folded.clone_from(&self.hessian);
-        for row in pushing {
-            let (stiffness, parts) = row.parts();
-            for part in parts {
-                self.assembly.add_row(part, row.direction, stiffness, &mut self.folded);
-            }
-        }
-        self.cholesky.factorize(&self.folded).is_ok()
-    }
-
     fn factorize_near(&mut self, positions: &[DVec3], contacts: &[ContactRow]) -> Result<(), SolveError> {
-        let near = |at: &Vec<DVec3>| at.iter().zip(positions).all(|(a, b)| a.distance(*b) < 1e-3);
-        if !self.factorized_at.as_ref().is_some_and(near) {
-            self.factorize(positions, false, contacts)?;
+        let near =
+            |last: &Factorized| last.at.iter().zip(positions).all(|(a, b)| a.distance(*b) < 2.0 * SHORT_STEP);
+        if !self.last.as_ref().is_some_and(near) {
+            self.factorize(positions, false, Loads { motions: &[], contacts, drag: None })?;
         }
         Ok(())
     }
@@ -524,21 +599,23 @@ impl<'a> Solver<'a> {
     }
 }
 
-/// Scales a step down to the longest that is allowed.
-fn shorten(step: &mut Step, longest: f64) {
-    let length = largest_length(&step.by);
-    if length > longest {
-        step.by.iter_mut().for_each(|by| *by *= longest / length);
-    }
+/// The system with room for `contacts`; made anew where it has none.
+fn touching_system<'s>(
+    system: &'s mut Option<System>,
+    problem: &Problem,
+    positions: &[DVec3],
+    contacts: &[ContactRow],
+) -> Result<&'s mut System, SolveError> {
+    let fitting = system.take().filter(|system| system.has_places_for(contacts));
+    let made = match fitting {
+        Some(system) => system,
+        None => System::new(problem, positions, contacts).ok_or_else(|| too_large(problem))?,
+    };
+    Ok(system.insert(made))
 }
 
-/// The furthest that a node is from where it was.
-pub(crate) fn largest_distance(a: &[DVec3], b: &[DVec3]) -> f64 {
-    a.iter().zip(b).fold(0.0, |largest, (a, b)| largest.max(a.distance(*b)))
-}
-
-fn pushing<'r>(contacts: &'r [ContactRow], positions: &[DVec3]) -> Vec<&'r ContactRow> {
-    contacts.iter().filter(|row| row.distance(positions) < 0.0).collect()
+fn too_large(problem: &Problem) -> SolveError {
+    SolveError::TooLarge { unknowns: 3 * problem.lattice().node_count() }
 }
 
 fn largest_length(vectors: &[DVec3]) -> f64 {

@@ -213,7 +213,7 @@ fn a_box_pressed_against_a_plane_stays_above_it() {
     let rest = solver.rest();
     let down = [DAffine3::from_translation(DVec3::new(0.0, 0.0, -0.5))];
     let guess = solver.predict(&rest, &down).unwrap();
-    let loads = Loads { motions: &down, contacts: &floor };
+    let loads = Loads { motions: &down, contacts: &floor, drag: None };
     let solution = solver.equilibrium(&guess, loads, &SolverParams::default()).unwrap();
     assert_falls(&solution);
     assert!(solution.residual < 1e-6);

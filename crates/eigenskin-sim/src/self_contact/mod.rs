@@ -43,13 +43,15 @@ pub struct ContactParams {
     /// cells nearer than this on the way through the tissue cannot be touched; default 1.8: those
     /// that share a node with the point's own
     pub nearest: f64,
-    /// at a wanted pose rows are found anew and solved for at most this many times; default 4
+    /// at a wanted pose rows are found anew and solved for at most this many times, on the way half
+    /// as often; default 8
     pub rounds: usize,
-    /// rounds end when no node moves by more than this any longer, or the deepest point gets no
+    /// rounds end when no point of the skin moves by more than this any longer, or the deepest point gets no
     /// deeper or shallower by more than this; default 0.03: rounds beyond that cost far more time
     /// than they change the skin
     pub settled: f64,
-    /// rows hold while no node moves further than this, then they are found anew; default 0.4
+    /// rows hold while no point of the skin moves further than this, then they are found anew;
+    /// default 0.4
     pub reach: f64,
 }
 
@@ -60,7 +62,7 @@ impl Default for ContactParams {
             stiffness: 15.0,
             margin: 0.3,
             nearest: 1.8,
-            rounds: 4,
+            rounds: 8,
             settled: 0.03,
             reach: 0.4,
         }
@@ -98,6 +100,8 @@ const REACH: f64 = 0.5;
 const FURTHER: f64 = 1.5;
 /// Skin nearer than this at rest, in cube edges and through the tissue, is the point's own.
 const NEAREST_SKIN: f64 = 1.0;
+/// Edge of the parts of a cube that are filled or not: cells cover the body to this, in cube edges.
+const VOXEL: f64 = 0.25;
 /// Nearer to the skin than this, its own normal is the direction to it.
 const ON_SKIN: f64 = 1e-7;
 
@@ -157,6 +161,13 @@ impl<'a> SelfContact<'a> {
     /// How skin meets skin.
     pub fn params(&self) -> &ContactParams {
         &self.params
+    }
+
+    /// The furthest that a point of the skin moves while nodes move `by` this much. (Nodes of cells
+    /// that hold hardly any tissue move far for nothing.)
+    pub(crate) fn largest_move(&self, by: &[DVec3]) -> f64 {
+        let length = |point: &ContactPoint| self.filling.lattice.at(&point.embedded, by).length();
+        self.points.iter().map(length).fold(0.0, f64::max)
     }
 
     /// What pushes back near `positions` (`node`): points within other skin, or about to enter it.
@@ -248,6 +259,10 @@ impl<'a> SelfContact<'a> {
         let skin = cell_below(self.filling, lattice.lattice_from_mesh(closest.point), normal);
         let known = self.params.nearest + FURTHER;
         if far + 2.0 < known && self.near.way(cell, skin) > far + 2.0 {
+            return None;
+        }
+        // All that lies deep within the body has cells around it: one that reaches there is wrong.
+        if is_inside && far > VOXEL && within.outside() > 0.0 {
             return None;
         }
         let distance = if is_inside { -far } else { far };
