@@ -121,6 +121,7 @@ impl Data {
                 bytes: 123_456,
                 warnings: vec![NASTY.into()],
             }),
+            simulation: None,
             pictures,
         })
     }
