@@ -42,12 +42,11 @@ pub struct PoseRecord {
     /// deepest skin within another part over the size; none where contact was off
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub penetration: Option<f64>,
-    /// how far the skin jumped against the pose before it, over the size
+    /// how far the skin jumped against the pose before it on the way from rest, over the size; 0 for
+    /// the first one
     pub jump: f64,
     /// whether a small push would leave it where it is
     pub stable: bool,
-    /// Newton steps from the pose before it
-    pub steps: usize,
 }
 
 /// A pose that is not in the set.

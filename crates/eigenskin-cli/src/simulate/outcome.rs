@@ -178,6 +178,5 @@ fn pose_record(name: &str, quality: &Quality) -> PoseRecord {
         penetration: quality.penetration,
         jump: quality.jump,
         stable: quality.stable,
-        steps: quality.newton_steps,
     }
 }

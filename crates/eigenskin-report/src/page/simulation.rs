@@ -4,7 +4,7 @@ use eigenskin_io::{PoseRecord, SimulationRecord};
 use maud::{Markup, html};
 
 use super::Report;
-use super::chart::{Dot, DotChart, DotRow, svg};
+use super::chart::{Dot, DotChart, DotRow, svg, tick_label};
 use super::figures::{counted, figure, percent};
 use super::sections::capitalised;
 use super::tables::short;
@@ -48,7 +48,7 @@ pub(super) fn section(report: &Report) -> Markup {
             h3 { "How good they are" }
             p {
                 "Soft tissue keeps its volume, no point of it may turn inside out, skin may not lie within other "
-                "skin, and it may not snap from one shape to another between two poses. A dot is a pose."
+                "skin, and it may not snap from one shape to another between poses of one sweep. A dot is a pose."
             }
             div.charts {
                 @for measure in measures(first.record) {
@@ -67,7 +67,6 @@ fn facts(report: &Report, summary: &SimulationSummary, record: &SimulationRecord
     let poses: usize = summary.sets.iter().map(|set| set.record.poses.len()).sum();
     let by_set: Vec<String> =
         summary.sets.iter().map(|set| format!("{} {}", set.record.poses.len(), set.name)).collect();
-    let steps: usize = summary.sets.iter().flat_map(|set| &set.record.poses).map(|pose| pose.steps).sum();
     html! {
         dl.facts {
             div { dt { "Tissue" } dd {
@@ -76,17 +75,17 @@ fn facts(report: &Report, summary: &SimulationSummary, record: &SimulationRecord
                 (counted(record.bones, "bone that moves", "bones that move"))
             } }
             div { dt { "Material" } dd {
-                (record.material) ", Poisson’s ratio " (figure(record.poisson))
+                (record.material) ", Poisson’s ratio " (tick_label(record.poisson))
                 @if !record.contact { "; parts may pass through each other" }
             } }
             div { dt { "Poses" } dd {
-                (poses) @if by_set.len() > 1 { ": " (by_set.join("; ")) }
-                @if dropped > 0 { ". " (dropped) " more were dropped, see below" }
+                (poses) " converged and good enough"
+                @if by_set.len() > 1 { ": " (by_set.join("; ")) }
+                @if dropped > 0 { ". Dropped: " (dropped) }
             } }
-            div { dt { "Work" } dd {
-                @if let Some(seconds) = summary.seconds { (duration(seconds)) ", " }
-                (counted(steps, "Newton step", "Newton steps")) ", every pose to its equilibrium"
-            } }
+            @if let Some(seconds) = summary.seconds {
+                div { dt { "Time" } dd { (duration(seconds)) } }
+            }
         }
     }
 }
@@ -109,19 +108,19 @@ fn measures(record: &SimulationRecord) -> Vec<Measure> {
     let mut measures = vec![
         Measure {
             title: "Volume gained or lost",
-            axis: "% of the volume at rest (dropped above 5)",
+            axis: "% of rest (5 is too much)",
             worst: (larger, "Largest"),
             of: |pose| 100.0 * (pose.volume - 1.0).abs(),
         },
         Measure {
             title: "The most squeezed point of the tissue",
-            axis: "its volume over that at rest, J (dropped below 0)",
+            axis: "smallest J: volume left, rest is 1",
             worst: (|a, b| a < b, "Smallest"),
             of: |pose| pose.smallest_j,
         },
         Measure {
             title: "Jump against the pose before",
-            axis: "% of the size (dropped above 5)",
+            axis: "% of the size (5 is too much)",
             worst: (larger, "Largest"),
             of: |pose| 100.0 * pose.jump,
         },
@@ -129,7 +128,7 @@ fn measures(record: &SimulationRecord) -> Vec<Measure> {
     if record.contact {
         measures.push(Measure {
             title: "Deepest skin within other skin",
-            axis: "% of the size (dropped above 2)",
+            axis: "% of the size (2 is too much)",
             worst: (larger, "Deepest"),
             of: |pose| 100.0 * pose.penetration.unwrap_or(0.0),
         });
@@ -183,7 +182,6 @@ fn all_poses(set: &SimulatedSet) -> Markup {
                             th scope="col" { "smallest J" }
                             @if set.record.contact { th scope="col" { "deepest" } }
                             th scope="col" { "jump" }
-                            th scope="col" { "steps" }
                         }
                     }
                     tbody {
@@ -196,7 +194,6 @@ fn all_poses(set: &SimulatedSet) -> Markup {
                                     td { (pose.penetration.map_or("–".to_string(), percent)) }
                                 }
                                 td { (percent(pose.jump)) }
-                                td { (pose.steps) }
                             }
                         }
                     }
