@@ -1,13 +1,14 @@
 //! Where examples come from: a set, or a clip of the rig with the shapes in a cache, in sculpts or in
 //! shape keys.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
 use eigenskin_io::{
-    ReadOptions, RigFile, examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache,
-    read_obj_folder,
+    ReadOptions, RigFile, SimulationRecord, examples_from_clip, examples_from_sculpts,
+    examples_from_shape_keys, read_cache, read_obj_folder,
 };
 
 use crate::output::Output;
@@ -104,6 +105,25 @@ impl<'a> ExampleSource<'a> {
             bail!("--rest-frame goes with --obj or --cache, not with {flag}");
         }
         Ok(Self::Clip(ClipSource { clip, path, shapes, rest_frame: args.rest_frame.unwrap_or(0) }))
+    }
+
+    /// How the poses of `set`, which came from here, were simulated; nothing where they were not, and
+    /// a warning where that is damaged.
+    pub fn simulation(&self, set: &ExampleSet, output: &Output) -> Option<SimulationRecord> {
+        let Self::Set(path) = self else { return None };
+        match eigenskin_io::read_simulation(path) {
+            Ok(mut record) => {
+                if let Some(record) = &mut record {
+                    let names: HashSet<&str> = set.examples().iter().map(|e| e.name.as_str()).collect();
+                    record.poses.retain(|pose| names.contains(pose.name.as_str()));
+                }
+                record
+            }
+            Err(error) => {
+                output.warning(format!("the report says nothing of the simulation: {error}"));
+                None
+            }
+        }
     }
 
     /// The file or folder with the shapes.

@@ -5,6 +5,7 @@ mod commands;
 mod example_source;
 mod frames;
 mod output;
+mod pictures;
 mod progress;
 mod report;
 mod reproduce;

@@ -10,10 +10,10 @@ use eigenskin::fit::{EigenSkinFit, EigenSkinParams};
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
-use eigenskin_io::ModelWriteReport;
+use eigenskin_io::{ModelWriteReport, SimulationRecord};
 use eigenskin_report::page::{
-    LengthUnit, MeasuredSet, PictureRow, Report, WrittenFile, eigendisplacement_pictures, html,
-    worst_pose_pictures,
+    LengthUnit, MeasuredSet, PictureRow, Report, SimulatedSet, SimulationSummary, WrittenFile,
+    eigendisplacement_pictures, html, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
@@ -65,6 +65,11 @@ pub fn written(path: &Path, report: &ModelWriteReport) -> WrittenFile {
         bytes: report.bytes,
         warnings: report.warnings.clone(),
     }
+}
+
+/// The simulation of one set, for the report.
+pub fn simulation_summary<'a>(name: &str, record: &'a SimulationRecord) -> SimulationSummary<'a> {
+    SimulationSummary { seconds: None, sets: vec![SimulatedSet { name: name.to_string(), record }] }
 }
 
 /// The name of a file without its folder.

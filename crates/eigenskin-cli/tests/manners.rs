@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use support::{bar_bundle, eigenskin};
+use support::{SMALL_DEMO, bar_bundle, eigenskin};
 
 /// All commands, as the help lists them.
 fn commands() -> Vec<String> {
@@ -43,7 +43,7 @@ fn usual_runs(folder: &Path) -> Vec<Vec<String>> {
         &["check", &bar],
         &["fit", &bar, "--examples", &bar, "-o", &model, "--leave-one-out"],
         &["evaluate", &model, "--truth", &bar],
-        &["demo", "--out", &demo, "--triangles", "1500"],
+        &[&["demo", "--out", &demo][..], &SMALL_DEMO].concat(),
         &["bake", &hand, "--clip", "grasp", "-o", &grasp],
         &["conformance", &vectors],
     ];
@@ -95,15 +95,16 @@ fn an_interrupt_leaves_no_partial_file() {
     };
     // What must be there, by how its name begins.
     let moments = [
-        ("the rig is written", "rig.glb"),
-        ("a file is being written", ".eigenskin-"),
-        ("the examples are written", "validation.glb"),
+        ("the rig is written", "rig.glb", &[][..]),
+        ("a file is being written", ".eigenskin-", &[]),
+        ("the examples are written", "validation.glb", &SMALL_DEMO),
     ];
-    for (moment, begins) in moments {
+    for (moment, begins, options) in moments {
         let folder = tempfile::tempdir().unwrap();
         let out = folder.path().join("demo");
         let mut child = Command::new(env!("CARGO_BIN_EXE_eigenskin"))
             .args(["demo", "--quiet", "--out", out.to_str().unwrap()])
+            .args(options)
             .spawn()
             .unwrap();
         let start = Instant::now();

@@ -113,11 +113,30 @@ fn a_rig_becomes_a_measured_model() {
 
     let [rig, examples, validation, model] =
         ["arm.glb", "one.glb", "one.validation.glb", "model.glb"].map(|name| folder.path(name));
-    printed(&["fit", &rig, "--examples", &examples, "-o", &model]);
-    let found = json_of(&["evaluate", &model, "--truth", &validation]);
+    let [fit_page, evaluate_page] = ["fit.html", "evaluate.html"].map(|name| folder.path(name));
+    printed(&["fit", &rig, "--examples", &examples, "-o", &model, "--report", &fit_page]);
+    let found = json_of(&["evaluate", &model, "--truth", &validation, "--report", &evaluate_page]);
     assert_eq!(found["poses"], 2);
     let relative = found["relative_error"].as_f64().unwrap();
     assert!(relative < 0.6, "{relative}");
+
+    // Both reports say how the poses of their own set were made.
+    for (page, set, poses) in [(&fit_page, &examples, 3), (&evaluate_page, &validation, 2)] {
+        let record = eigenskin_io::read_simulation(Path::new(set)).unwrap().unwrap();
+        assert_eq!(record.poses.len() + record.dropped.len(), poses);
+        assert!(record.contact && record.unknowns > 3 * record.cubes / 2 && record.poisson == 0.45);
+        let page = std::fs::read_to_string(page).unwrap();
+        assert!(page.contains(&format!("{} cubes of edge", record.cubes)));
+        for pose in &record.poses {
+            assert!(page.contains(&format!(
+                "{:.1} %</td><td>{:.2}</td>",
+                100.0 * pose.volume,
+                pose.smallest_j
+            )));
+        }
+    }
+    // A model has learnt; it was not simulated.
+    assert_eq!(eigenskin_io::read_simulation(Path::new(&model)).unwrap(), None);
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod motion;
 pub mod npz;
 pub mod posed_shapes;
 mod rig_file;
+mod simulation_record;
 pub mod vertex_cache;
 mod whole_file;
 
@@ -34,6 +35,7 @@ pub use gltf::orientation::Orientation;
 pub use motion::{CarryOptions, JointMap, Matching, Motion, MotionError};
 pub use npz::NpzError;
 pub use rig_file::RigFile;
+pub use simulation_record::{DroppedPose, PoseRecord, SimulationRecord};
 pub use vertex_cache::{
     VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache,
     read_obj_folder,
@@ -132,6 +134,21 @@ pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, Exa
     }
 }
 
+/// How the examples of a file were simulated; `None` when the file does not say so.
+pub fn read_simulation(path: &Path) -> Result<Option<SimulationRecord>, ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => {
+            let bytes = whole_file::read(path, LARGEST_FILE)
+                .map_err(|error| ReadError::Io { path: path.into(), error })?;
+            Document::json_from_bytes(&bytes)
+                .and_then(|document| Table::find(&document))
+                .and_then(|table| table.map_or(Ok(None), |table| table.simulation()))
+                .map_err(|error| gltf_error(path, error))
+        }
+        Format::Npz => Ok(None),
+    }
+}
+
 /// Reads a model and its rig.
 pub fn read_model(path: &Path) -> Result<(RigFile, Model), ReadError> {
     match Format::of(path)? {
@@ -189,6 +206,16 @@ pub fn write_examples(path: &Path, file: &RigFile, set: &ExampleSet) -> Result<(
     write_glb(path, &examples_glb(file, set)?)
 }
 
+/// Writes an example set as GLB, with how its shapes were simulated.
+pub fn write_simulated_examples(
+    path: &Path,
+    file: &RigFile,
+    set: &ExampleSet,
+    simulation: &SimulationRecord,
+) -> Result<(), WriteError> {
+    write_glb(path, &example_set::write(file, set, Some(simulation))?.to_glb()?)
+}
+
 /// Writes a model as GLB.
 pub fn write_model(
     path: &Path,
@@ -210,7 +237,7 @@ pub fn rig_glb(file: &RigFile) -> Result<Vec<u8>, WriteError> {
 
 /// An example set as the bytes of a GLB.
 pub fn examples_glb(file: &RigFile, set: &ExampleSet) -> Result<Vec<u8>, WriteError> {
-    Ok(example_set::write(file, set)?.to_glb()?)
+    Ok(example_set::write(file, set, None)?.to_glb()?)
 }
 
 /// A model as the bytes of a GLB.

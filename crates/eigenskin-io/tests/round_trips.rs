@@ -15,8 +15,9 @@ use eigenskin::weights::{Influence, SkinWeights};
 use eigenskin_io::conformance::cases::{self, Case};
 use eigenskin_io::gltf::clip::Path as Property;
 use eigenskin_io::{
-    FileKind, ModelWriteOptions, ReadOptions, RigFile, examples_glb, examples_of as read_examples, model_glb,
-    model_of, rig_glb, rig_of,
+    DroppedPose, FileKind, ModelWriteOptions, PoseRecord, ReadOptions, RigFile, SimulationRecord,
+    examples_glb, examples_of as read_examples, model_glb, model_of, read_simulation, rig_glb, rig_of,
+    write_simulated_examples,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -243,6 +244,58 @@ fn another_rig_is_refused() {
     let file = RigFile::from_rig(a.model.rig().clone(), "a").unwrap();
     assert!(model_glb(&file, &b.model, &ModelWriteOptions::default()).is_err());
     assert!(examples_glb(&file, &examples_of(&b, 1)).is_err());
+}
+
+#[test]
+fn a_simulation_travels_with_its_set() {
+    let case = cases::random_case(5).unwrap();
+    let (file, set) = (file_of(&case), examples_of(&case, 7));
+    let record = SimulationRecord {
+        cubes: 951,
+        edge: 0.1 + 0.2,
+        unknowns: 4761,
+        bones: 16,
+        material: "neo-Hookean".into(),
+        poisson: 0.45,
+        contact: true,
+        poses: set
+            .examples()
+            .iter()
+            .enumerate()
+            .map(|(index, example)| PoseRecord {
+                name: example.name.clone(),
+                volume: 1.0 - 0.01 / (index + 3) as f64,
+                smallest_j: 1.0 / 7.0,
+                penetration: (index % 2 == 0).then_some(1e-3),
+                jump: 0.0,
+                stable: index > 0,
+            })
+            .collect(),
+        dropped: vec![DroppedPose { name: "fist".into(), reason: "\"too\" deep".into() }],
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let [simulated, plain] = ["simulated.glb", "plain.glb"].map(|name| folder.path().join(name));
+    write_simulated_examples(&simulated, &file, &set, &record).unwrap();
+    assert_eq!(read_simulation(&simulated).unwrap(), Some(record));
+    let (read_file, read) = eigenskin_io::read_examples(&simulated, &ReadOptions::default()).unwrap();
+    assert_same_set(&read, &set);
+    // What is written from it without being simulated says nothing of a simulation.
+    eigenskin_io::write_examples(&plain, &read_file, &read).unwrap();
+    assert_eq!(read_simulation(&plain).unwrap(), None);
+
+    // A damaged record is an error of its own; the shapes can still be read.
+    let mut damaged = document(&std::fs::read(&simulated).unwrap());
+    for list in ["scenes", "nodes"] {
+        for place in damaged.json[list].as_array_mut().unwrap() {
+            if let Some(record) = place.pointer_mut("/extras/eigenskin/examples/simulation") {
+                record["cubes"] = json!("many");
+            }
+        }
+    }
+    std::fs::write(&simulated, damaged.to_glb().unwrap()).unwrap();
+    let message = read_simulation(&simulated).unwrap_err().to_string();
+    assert!(message.contains("simulation") && message.contains("many"), "{message}");
+    assert!(eigenskin_io::read_examples(&simulated, &ReadOptions::default()).is_ok());
 }
 
 #[test]

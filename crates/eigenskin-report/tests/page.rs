@@ -13,9 +13,10 @@ use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_io::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
-    LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, WrittenFile, eigendisplacement_pictures, figure,
-    html, worst_pose_pictures,
+    LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, SimulatedSet, SimulationSummary, WrittenFile,
+    eigendisplacement_pictures, figure, html, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
@@ -88,6 +89,10 @@ impl Data {
     }
 
     fn page(&self) -> String {
+        self.page_with(None)
+    }
+
+    fn page_with(&self, simulation: Option<SimulationSummary>) -> String {
         let unit = LengthUnit { name: "mm".into(), per_model_unit: 1000.0 };
         let set = |name: &str, kind, evaluation, truth| MeasuredSet {
             name: name.into(),
@@ -121,6 +126,7 @@ impl Data {
                 bytes: 123_456,
                 warnings: vec![NASTY.into()],
             }),
+            simulation,
             pictures,
         })
     }
@@ -253,4 +259,51 @@ fn page_stands_alone() {
         assert!(found <= level + 1, "h{found} after h{level}");
         level = found;
     }
+}
+
+#[test]
+fn simulations_are_told_with_every_pose() {
+    let pose = |name: &str, volume, smallest_j, penetration| PoseRecord {
+        name: name.into(),
+        volume,
+        smallest_j,
+        penetration: Some(penetration),
+        jump: 0.0012,
+        stable: true,
+    };
+    let record = |poses, dropped| SimulationRecord {
+        cubes: 951,
+        edge: 0.00885,
+        unknowns: 4761,
+        bones: 16,
+        material: "neo-Hookean".into(),
+        poisson: 0.45,
+        contact: true,
+        poses,
+        dropped,
+    };
+    let training = record(vec![pose("a", 0.98, 0.25, 0.0), pose("b", 1.004, 0.75, 0.011)], vec![]);
+    let dropped = vec![DroppedPose { name: NASTY.into(), reason: "its volume is 90.0 % of rest".into() }];
+    let held_out = record(vec![pose(NASTY, 0.99, 0.5, 0.0)], dropped);
+    let sets = [("training", &training), ("held out", &held_out)]
+        .map(|(name, record)| SimulatedSet { name: name.into(), record });
+    let bar = Data::new();
+    let page = bar.page_with(Some(SimulationSummary { seconds: Some(61.6), sets: sets.to_vec() }));
+    assert!(page.contains("951 cubes of edge 8.85 mm, 4761 unknowns"));
+    assert!(page.contains("neo-Hookean, Poisson’s ratio 0.45") && page.contains("62 seconds"));
+    assert!(page.contains("3 converged and good enough: 2 training; 1 held out. Dropped: 1"));
+    assert_eq!(cells(&page, "b"), ["100.4 %", "0.75", "1.1 %", "0.12 %"]);
+    // The worst pose is told to those who do not see the charts.
+    assert!(page.contains("Volume gained or lost. Largest: 2.00 in a."));
+    assert!(page.contains("Smallest: 0.250 in a.") && page.contains("Deepest: 1.10 in b."));
+    assert!(page.contains("its volume is 90.0 % of rest") && !page.contains(NASTY));
+
+    let without = SimulationRecord { contact: false, ..training.clone() };
+    let sets = vec![SimulatedSet { name: "training".into(), record: &without }];
+    let page = bar.page_with(Some(SimulationSummary { seconds: None, sets }));
+    assert!(page.contains("parts may pass through each other") && !page.contains("Skin pushes"));
+    assert!(
+        !page.contains("Deepest") && !page.contains("<dt>Time</dt>") && page.contains("None: every pose")
+    );
+    assert!(!bar.page().contains("How the poses were made"));
 }

@@ -4,32 +4,50 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use eigenskin::articulation::NamedPose;
-use eigenskin::characters::truth::SweptSkin;
-use eigenskin::characters::{Character, hand};
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::characters::hand;
+use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{EigenSkinFit, EigenSkinParams};
-use eigenskin::glam::Vec3;
-use eigenskin::metrics::{Evaluation, evaluate_against, vertex_errors};
+use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::{ModelWriteReport, RigFile};
-use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
-use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
-use serde_json::json;
+use eigenskin_io::{ModelWriteReport, RigFile, SimulationRecord};
+use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
+use eigenskin_sim::jobs::Purpose;
+use serde_json::{Value, json};
 
 use crate::commands::{evaluate, fit};
 use crate::output::{Output, counted, figure, write_json};
+use crate::pictures::{Look, Shown, compare, palm_view};
+use crate::simulate::hand::{HandPlan, SimulatedHand};
 use crate::{progress, report, table};
 
-/// Build, fit and validate a hand: the main job on built-in data
+/// Simulate, fit and validate a hand: the main job on built-in data
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  eigenskin demo --out my-demo")]
+#[command(
+    after_help = "Examples:\n  eigenskin demo --out my-demo     (about a minute)\n  eigenskin demo --full            (all poses of the EigenSkin paper's experiment)"
+)]
 pub struct Args {
     /// The folder to write into
     #[arg(long, value_name = "DIR", default_value = "eigenskin-demo")]
     out: PathBuf,
+    /// As many poses as the EigenSkin paper has: 120 to learn from, 25 random ones to test with
+    #[arg(long)]
+    full: bool,
+    /// Poses per degree of freedom to learn from, one joint at a time [default: 3, full: 6]
+    #[arg(long, value_name = "N")]
+    per_degree: Option<usize>,
+    /// Poses of two neighbouring joints to learn from
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    coupled: usize,
+    /// Random poses of all joints to test with, besides fist, pinch and others [default: 4, full: 25]
+    #[arg(long, value_name = "N")]
+    validation_poses: Option<usize>,
+    /// The most cubes of the lattice that is the tissue [default: 1000, full: 3000]
+    #[arg(long, value_name = "N")]
+    cubes: Option<usize>,
+    /// Let parts of the hand pass through each other: faster, and wrong where skin touches skin
+    #[arg(long)]
+    no_contact: bool,
     /// Triangles of the hand, an even number
     #[arg(long, default_value_t = 13_976)]
     triangles: usize,
@@ -41,68 +59,103 @@ pub struct Args {
     json: Option<String>,
 }
 
-/// Training poses per degree of freedom, as in the EigenSkin paper.
-const SWEEP: usize = 6;
-/// Multi-joint validation poses, as in the EigenSkin paper.
-const MULTI_JOINT: usize = 25;
+/// The pose that is drawn.
+const SHOWN: &str = "fist";
 const SEED: u64 = 2002;
+
+impl Args {
+    fn plan(&self) -> HandPlan {
+        let choose =
+            |given: Option<usize>, short, full| given.unwrap_or(if self.full { full } else { short });
+        HandPlan {
+            per_degree: choose(self.per_degree, 3, 6),
+            between: true,
+            coupled: self.coupled,
+            validation_poses: choose(self.validation_poses, 4, 25),
+            named_poses: true,
+            seed: SEED,
+            cubes: choose(self.cubes, 1000, 3000),
+            contact: !self.no_contact,
+        }
+    }
+}
+
+/// Poses, how they were simulated, and in the end how far the model is from them.
+struct Poses {
+    set: ExampleSet,
+    record: SimulationRecord,
+}
+
+impl Poses {
+    /// The three sets: training, held out with one joint that moves, with many.
+    fn of(simulated: &SimulatedHand) -> Result<[Self; 3]> {
+        let SimulatedHand { simulation, params, outcome, between } = simulated;
+        let part = |wanted: &dyn Fn(Purpose, &str) -> bool| -> Result<Self> {
+            let set = outcome
+                .examples(simulation.rig(), |pose| wanted(pose.purpose, &pose.example.name))
+                .context("too few poses could be simulated; try more --cubes")?;
+            Ok(Self { set, record: outcome.record(simulation, params, wanted) })
+        };
+        Ok([
+            part(&|purpose, _| purpose == Purpose::Training)?,
+            part(&|purpose, name| purpose == Purpose::Validation && between.contains(name))?,
+            part(&|purpose, name| purpose == Purpose::Validation && !between.contains(name))?,
+        ])
+    }
+}
+
+/// A fit, what it was made from, and its errors: `set`.
+struct Results<'a> {
+    poses: &'a [Poses; 3],
+    seconds: f64,
+    fit: &'a EigenSkinFit,
+    errors: [&'a Evaluation; 3],
+    written: &'a ModelWriteReport,
+}
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
+    let plan = args.plan();
+    plan.check()?;
     std::fs::create_dir_all(&args.out)
         .with_context(|| format!("{} could not be made", args.out.display()))?;
     let file = |name: &str| args.out.join(name);
 
     let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
-    let rig = character.rig.clone();
-    output.item("hand", crate::rigs::summary(&rig));
+    output.item("hand", crate::rigs::summary(&character.rig));
     let (times, motion) = character.demo_motion();
-    let rig_file = RigFile::from_rig(rig.clone(), "hand")?.with_clip("grasp", &times, &motion)?;
+    let rig_file = RigFile::from_rig(character.rig.clone(), "hand")?.with_clip("grasp", &times, &motion)?;
     eigenskin_io::write_rig(&file("rig.glb"), &rig_file)?;
 
-    let (training, single, multi) = progress::while_doing(quiet, "bending it", || {
-        anyhow::Ok((
-            observed(&character, character.single_joint_poses(SWEEP))?,
-            observed(&character, character.single_joint_poses_between(SWEEP))?,
-            observed(&character, character.multi_joint_poses(MULTI_JOINT, SEED))?,
-        ))
-    })?;
-    let validation: Vec<Example> = single.examples().iter().chain(multi.examples()).cloned().collect();
-    let validation = ExampleSet::new(rig.clone(), validation)?;
-    output.item(
-        "poses",
-        format!(
-            "{} to learn from; {} single-joint and {} multi-joint ones to test on",
-            training.len(),
-            single.len(),
-            multi.len()
-        ),
-    );
-    output.item("truth", "an analytic bend with bulges, a stand-in for simulated tissue");
+    let simulated = plan.simulate(&character, &output, quiet)?;
+    let poses = Poses::of(&simulated)?;
     progress::while_doing(quiet, "writing the poses", || {
-        eigenskin_io::write_examples(&file("examples.glb"), &rig_file, &training)?;
-        eigenskin_io::write_examples(&file("validation.glb"), &rig_file, &validation)
+        write_poses(&args.out, &rig_file, &simulated, &poses)
     })?;
 
-    let (fitted, on_training) = fit::fit_and_measure(&training, &EigenSkinParams::default(), quiet)?;
-    let written = fit::write(&file("model.glb"), &rig_file, &training, &fitted, quiet)?;
+    let [training, single, multi] = &poses;
+    let (fitted, on_training) = fit::fit_and_measure(&training.set, &EigenSkinParams::default(), quiet)?;
+    let written = fit::write(&file("model.glb"), &rig_file, &training.set, &fitted, quiet)?;
     fit::print_fit(&output, &fitted, &on_training, &written);
 
     let model = Arc::new(fitted.model.clone());
-    let on_single = evaluate_against(&model, &single);
-    let on_multi = evaluate_against(&model, &multi);
-    let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi, &on_multi))?;
+    let (on_single, on_multi) = (evaluate_against(&model, &single.set), evaluate_against(&model, &multi.set));
+    let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi.set))?;
     eigenskin_io::atomic::write_file(&file("comparison.png"), &picture)
         .context("comparison.png could not be written")?;
 
+    let results = Results {
+        poses: &poses,
+        seconds: simulated.outcome.seconds,
+        fit: &fitted,
+        errors: [&on_training, &on_single, &on_multi],
+        written: &written,
+    };
     let page = args.report.clone().unwrap_or_else(|| file("report.html"));
-    progress::while_doing(quiet, "writing the report", || {
-        let sets = [(&training, &on_training), (&single, &on_single), (&multi, &on_multi)];
-        write_report(&page, &fitted, &written, sets)
-    })?;
-
+    progress::while_doing(quiet, "writing the report", || write_report(&page, &results))?;
     let figures = json!({
+        "simulation": simulation_json(&simulated, &poses),
         "fit": fit::fit_json(&fitted, &on_training, &written),
         "held_out_single_joint": evaluate::evaluation_json(&on_single),
         "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
@@ -113,19 +166,46 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.item("", "model.glb       plays in any glTF viewer (clip \"grasp\")");
     output.item("", "comparison.png  truth, plain skinning, the model, what is left");
     output.item("", "rig.glb, examples.glb, validation.glb, report.json");
-    print_table(&output, &on_training, &on_single, &on_multi);
+    print_table(&output, results.errors);
     output.json(&figures)
 }
 
-/// The report of the demo: training, one joint, many joints.
-fn write_report(
-    path: &Path,
-    fitted: &EigenSkinFit,
-    written: &ModelWriteReport,
-    sets: [(&ExampleSet, &Evaluation); 3],
+/// The training poses as one set, both kinds of held-out poses as another.
+fn write_poses(
+    folder: &Path,
+    rig_file: &RigFile,
+    simulated: &SimulatedHand,
+    [training, single, multi]: &[Poses; 3],
 ) -> Result<()> {
+    let path = folder.join("examples.glb");
+    eigenskin_io::write_simulated_examples(&path, rig_file, &training.set, &training.record)?;
+    let held_out = single.set.examples().iter().chain(multi.set.examples()).cloned().collect();
+    let held_out = ExampleSet::new(rig_file.rig().clone(), held_out)?;
+    let record = simulated
+        .outcome
+        .record(&simulated.simulation, &simulated.params, |purpose, _| purpose == Purpose::Validation);
+    eigenskin_io::write_simulated_examples(&folder.join("validation.glb"), rig_file, &held_out, &record)?;
+    Ok(())
+}
+
+/// What was simulated, for machines.
+fn simulation_json(simulated: &SimulatedHand, poses: &[Poses; 3]) -> Value {
+    let [training, single, multi] = poses.each_ref().map(|poses| &poses.record);
+    let outcome = &simulated.outcome;
+    json!({
+        "cubes": training.cubes,
+        "unknowns": training.unknowns,
+        "contact": training.contact,
+        "seconds": outcome.seconds,
+        "dropped": outcome.dropped_json(),
+        "poses": { "training": training.poses, "held_out_single_joint": single.poses, "held_out_multi_joint": multi.poses },
+    })
+}
+
+/// The report of the demo: training, one joint, many joints.
+fn write_report(path: &Path, results: &Results) -> Result<()> {
+    let &Results { poses, fit, errors, .. } = results;
     let unit = LengthUnit { name: "mm".to_string(), per_model_unit: 1000.0 };
-    let view = comparison_view();
     let names = [
         ("training", SetKind::Training, ""),
         ("held out, one joint", SetKind::HeldOut, "when one joint moves"),
@@ -133,53 +213,45 @@ fn write_report(
     ];
     let measured: Vec<MeasuredSet> = names
         .into_iter()
-        .zip(sets)
-        .map(|((name, kind, when), (truth, evaluation))| MeasuredSet {
+        .zip(poses)
+        .zip(errors)
+        .map(|(((name, kind, when), poses), evaluation)| MeasuredSet {
             name: name.to_string(),
             kind,
             when: when.to_string(),
             evaluation,
-            truth: Some(truth),
+            truth: Some(&poses.set),
         })
         .collect();
-    let model = Arc::new(fitted.model.clone());
-    let truths = sets.map(|(truth, _)| truth);
+    let simulated = names.into_iter().zip(poses);
+    let simulation = SimulationSummary {
+        seconds: Some(results.seconds),
+        sets: simulated
+            .map(|((name, ..), poses)| SimulatedSet { name: name.to_string(), record: &poses.record })
+            .collect(),
+    };
+    let (model, view) = (Arc::new(fit.model.clone()), palm_view());
+    let truths = poses.each_ref().map(|poses| &poses.set);
     let methods = report::methods(Some((truths[0], &EigenSkinParams::default())), &truths)?;
-    let mut pictures = report::worst(&model, &measured[2], sets[2].1, 2, view, &unit)?;
-    pictures.extend(report::worst(&model, &measured[1], sets[1].1, 1, view, &unit)?);
-    pictures.extend(report::components(fitted, view, &unit)?);
+    let mut pictures = report::worst(&model, &measured[2], errors[2], 2, view, &unit)?;
+    pictures.extend(report::worst(&model, &measured[1], errors[1], 1, view, &unit)?);
+    pictures.extend(report::components(fit, view, &unit)?);
     let page = Report {
         title: "A hand that bends".to_string(),
-        notes: vec![
-            "The hand and its poses are built in. The true shapes are an analytic bend with bulges, a \
-             stand-in for simulated tissue."
-                .to_string(),
-        ],
+        notes: vec!["The hand is built in; its true shapes are simulated soft tissue.".to_string()],
         unit,
-        model: &fitted.model,
-        fit: Some(fitted),
+        model: &fit.model,
+        fit: Some(fit),
         sets: measured,
         methods,
-        written: Some(report::written(Path::new("model.glb"), written)),
+        written: Some(report::written(Path::new("model.glb"), results.written)),
+        simulation: Some(simulation),
         pictures,
     };
     report::write(path, &page)
 }
 
-/// The true shapes of some poses.
-fn observed(character: &Character, poses: Vec<NamedPose>) -> Result<ExampleSet> {
-    let skin = SweptSkin::new(character);
-    let examples = poses
-        .into_iter()
-        .map(|NamedPose { name, pose }| {
-            let positions = skin.shape(&pose);
-            Example { name, pose, positions, normals: None }
-        })
-        .collect();
-    Ok(ExampleSet::new(character.rig.clone(), examples)?)
-}
-
-fn print_table(output: &Output, training: &Evaluation, single: &Evaluation, multi: &Evaluation) {
+fn print_table(output: &Output, [training, single, multi]: [&Evaluation; 3]) {
     let row = |name: String, evaluation: &Evaluation| {
         vec![
             name,
@@ -202,56 +274,11 @@ fn print_table(output: &Output, training: &Evaluation, single: &Evaluation, mult
     }
 }
 
-/// On the palm, a little from below.
-fn comparison_view() -> View {
-    View { from_direction: Vec3::new(0.3, -0.4, 1.0), up: Vec3::Y, ..View::default() }
-}
-
 /// A pose that nobody trained on: truth, skinning, model, and both errors.
-fn comparison(model: &Arc<Model>, truth: &ExampleSet, errors: &Evaluation) -> Result<Vec<u8>> {
-    let shown = truth.examples().iter().position(|example| example.name == "fist").unwrap_or(0);
-    let example = &truth.examples()[shown];
-    let shape = |model: &Arc<Model>| {
-        let mut positions = vec![Vec3::ZERO; example.positions.len()];
-        let mut normals = positions.clone();
-        Evaluator::new(model.clone()).evaluate(&example.pose, &mut positions, Some(&mut normals));
-        (positions, normals)
-    };
+fn comparison(model: &Arc<Model>, truth: &ExampleSet) -> Result<Vec<u8>> {
+    let shown = truth.examples().iter().position(|example| example.name == SHOWN).unwrap_or(0);
     let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
-    let (plain_positions, plain_normals) = shape(&plain);
-    let (model_positions, model_normals) = shape(model);
-    let true_normals = truth.normals_of(shown);
-    let millimetres = |positions: &[Vec3]| {
-        vertex_errors(positions, &example.positions).iter().map(|e| 1000.0 * e).collect::<Vec<f32>>()
-    };
-    let (plain_errors, model_errors) = (millimetres(&plain_positions), millimetres(&model_positions));
-    let rmse = |of: f64| format!("rmse {} mm", figure(1000.0 * of));
-    let panel = |caption: String, positions, normals, surface| Panel { caption, positions, normals, surface };
-    let pose = &errors.per_pose[shown];
-    let panels = [
-        panel(format!("truth\n{}, held out", pose.name), &example.positions, &true_normals, Surface::Skin),
-        panel("plain skinning\n".to_string(), &plain_positions, &plain_normals, Surface::Skin),
-        panel(
-            format!("error of skinning\n{}", rmse(pose.skinning_rmse)),
-            &plain_positions,
-            &plain_normals,
-            Surface::Heat { errors: &plain_errors },
-        ),
-        panel("eigenskin\n".to_string(), &model_positions, &model_normals, Surface::Skin),
-        panel(
-            format!("error of eigenskin\n{}", rmse(pose.model_rmse)),
-            &model_positions,
-            &model_normals,
-            Surface::Heat { errors: &model_errors },
-        ),
-    ];
-    let params = PictureParams {
-        panel_width: 360,
-        panel_height: 440,
-        columns: 5,
-        view: comparison_view(),
-        heat: HeatScale { maximum: None, label: "error in mm".to_string() },
-        ..PictureParams::default()
-    };
-    Ok(draw_panels(model.rig().mesh(), &panels, &params)?)
+    let models = [("plain skinning", &plain), ("eigenskin", model)]
+        .map(|(caption, model)| Shown { caption: caption.to_string(), model });
+    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors)
 }

@@ -7,6 +7,7 @@ use anyhow::Result;
 use eigenskin::examples::ExampleSet;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_against};
 use eigenskin::model::Model;
+use eigenskin_io::SimulationRecord;
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
@@ -59,8 +60,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     print_evaluation(&output, &evaluation);
     if let Some(path) = &args.report {
         rigs::check_not_input(path, &[&args.model, source.path()])?;
+        let simulation = source.simulation(&truth, &output);
         progress::while_doing(quiet, "writing the report", || {
-            write_report(path, [&args.model, source.path()], &model, &truth, &evaluation)
+            write_report(path, [&args.model, source.path()], &model, &truth, &evaluation, simulation.as_ref())
         })?;
     }
     output.json(&evaluation_json(&evaluation))
@@ -72,6 +74,7 @@ fn write_report(
     model: &Arc<Model>,
     truth: &ExampleSet,
     evaluation: &Evaluation,
+    simulation: Option<&SimulationRecord>,
 ) -> Result<()> {
     let unit = LengthUnit::of_the_model();
     let set = MeasuredSet {
@@ -91,6 +94,7 @@ fn write_report(
         sets: vec![set],
         methods: report::methods(None, &[truth])?,
         written: None,
+        simulation: simulation.map(|record| report::simulation_summary("simulated", record)),
         pictures,
     };
     report::write(path, &page)

@@ -11,7 +11,7 @@ use eigenskin::fit::{Budget, EigenSkinFit, EigenSkinParams, FitError, fit_eigens
 use eigenskin::metrics::{Evaluation, evaluate_against, leave_one_out};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
-use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile};
+use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
@@ -247,8 +247,15 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         None
     };
     if let Some(path) = &args.report {
+        let simulation = source.simulation(&set, &output);
         progress::while_doing(quiet, "writing the report", || {
-            let learnt = Learnt { set: &set, params: &params, fit: &fit, training: &training };
+            let learnt = Learnt {
+                set: &set,
+                params: &params,
+                fit: &fit,
+                training: &training,
+                simulation: simulation.as_ref(),
+            };
             write_report(path, args, source.path(), &learnt, left_out.as_ref(), &written)
         })?;
     }
@@ -261,13 +268,14 @@ struct Learnt<'a> {
     params: &'a EigenSkinParams,
     fit: &'a EigenSkinFit,
     training: &'a Evaluation,
+    simulation: Option<&'a SimulationRecord>,
 }
 
 fn write_report(
     path: &Path,
     args: &Args,
     examples: &Path,
-    &Learnt { set, params, fit, training }: &Learnt<'_>,
+    &Learnt { set, params, fit, training, simulation }: &Learnt<'_>,
     left_out: Option<&Evaluation>,
     written: &ModelWriteReport,
 ) -> Result<()> {
@@ -297,6 +305,7 @@ fn write_report(
         sets,
         methods: report::methods(Some((set, params)), &[set])?,
         written: Some(report::written(&args.output, written)),
+        simulation: simulation.map(|record| report::simulation_summary("training", record)),
         pictures,
     };
     report::write(path, &page)

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::articulation::{Articulation, NamedPose};
@@ -10,7 +9,6 @@ use eigenskin::rig::Rig;
 use eigenskin_io::RigFile;
 use eigenskin_sim::calculix;
 use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
-use eigenskin_sim::quality::QualityLimits;
 use eigenskin_sim::ranges::ranges;
 use eigenskin_sim::simulation::{Simulation, SimulationParams};
 use serde_json::{Value, json};
@@ -165,7 +163,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         Simulation::new(rig.clone(), &jobs, &excluded, &simulation_params(&args.tissue))
     })
     .with_context(|| args.rig.display().to_string())?;
-    plan::print_tissue(&output, &simulation, &jobs);
+    plan::print_tissue(&output, &simulation, &jobs, 0);
     let planned = plan::plan_json(&rig, &degrees, &simulation, &jobs);
 
     if args.plan {
@@ -274,10 +272,8 @@ fn wanted_jobs(
 }
 
 fn simulation_params(args: &TissueArgs) -> SimulationParams {
-    let mut params = SimulationParams::default();
+    let mut params = run::params_with_cubes(args.cubes);
     params.tissue.fill.edge = args.cube;
-    params.tissue.fill.most_cells = args.cubes;
-    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes / 2);
     params.material.poisson = args.poisson;
     if args.no_contact {
         params.contact = None;
@@ -368,52 +364,26 @@ fn solve_and_write(
         return output
             .json(&json!({ "job": index, "poses": result.poses.len(), "failed": result.failed.len() }));
     }
-    let start = Instant::now();
-    let results = run::solve(simulation, jobs, Some(&parts), quiet)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let mut sorted = run::sort(&results, &QualityLimits::default());
-    print_quality(output, &sorted, seconds);
-
-    let training = run::example_set(simulation.rig(), std::mem::take(&mut sorted.training), &sorted.dropped)?;
-    eigenskin_io::write_examples(path, file, &training)?;
-    output.item("wrote", format!("{}: {}", path.display(), counted(training.len(), "pose", "poses")));
-    if !sorted.validation.is_empty() {
-        let validation = run::example_set(simulation.rig(), std::mem::take(&mut sorted.validation), &[])?;
+    let outcome = run::solve_and_sort(simulation, jobs, Some(&parts), |_| false, output, quiet)?;
+    let write = |path: &Path, purpose: Purpose| -> Result<usize> {
+        let set = outcome.examples(simulation.rig(), |pose| pose.purpose == purpose)?;
+        let params = simulation_params(&args.tissue);
+        let record = outcome.record(simulation, &params, |of, _| of == purpose);
+        eigenskin_io::write_simulated_examples(path, file, &set, &record)?;
+        Ok(set.len())
+    };
+    let count = write(path, Purpose::Training)?;
+    output.item("wrote", format!("{}: {}", path.display(), counted(count, "pose", "poses")));
+    if outcome.count(Purpose::Validation) > 0 {
         let path = validation_path(args, path);
-        eigenskin_io::write_examples(&path, file, &validation)?;
-        output.item(
-            "",
-            format!("{}: {} to validate with", path.display(), counted(validation.len(), "pose", "poses")),
-        );
+        let count = write(&path, Purpose::Validation)?;
+        output.item("", format!("{}: {} to validate with", path.display(), counted(count, "pose", "poses")));
     }
     parts.remove()?;
     output.json(&json!({
         "plan": planned,
-        "seconds": seconds,
-        "dropped": sorted.dropped.iter().map(|d| json!({ "name": d.name, "reason": d.reason })).collect::<Vec<_>>(),
-        "poses": results.iter().flat_map(|r| &r.poses).map(|p| quality_json(&p.name, &p.quality)).collect::<Vec<_>>(),
-    }))?;
-    Ok(())
-}
-
-/// Sums up what came out.
-pub fn print_quality(output: &Output, sorted: &run::Sorted, seconds: f64) {
-    let kept = sorted.training.len() + sorted.validation.len();
-    if kept > 0 {
-        output.item(
-            "simulated",
-            format!(
-                "{} in {seconds:.0} s; volume {:.1}–{:.1} % of rest, no point inside out",
-                counted(kept, "pose", "poses"),
-                100.0 * sorted.volume[0],
-                100.0 * sorted.volume[1]
-            ),
-        );
-    }
-    if !sorted.dropped.is_empty() {
-        output.item("dropped", format!("{}:", counted(sorted.dropped.len(), "pose", "poses")));
-        for dropped in &sorted.dropped {
-            output.item("", format!("{}: {}", dropped.name, dropped.reason));
-        }
-    }
+        "seconds": outcome.seconds,
+        "dropped": outcome.dropped_json(),
+        "poses": outcome.solved.iter().map(|(name, quality)| quality_json(name, quality)).collect::<Vec<_>>(),
+    }))
 }

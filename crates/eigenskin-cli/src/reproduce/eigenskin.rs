@@ -4,10 +4,9 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use eigenskin::characters::{Character, hand};
+use anyhow::{Context, Result};
+use eigenskin::characters::hand;
 use eigenskin::driver::{Kernel, RbfParams, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{Budget, EigenSkinParams, fit_eigenskin};
@@ -15,17 +14,13 @@ use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::rig::Rig;
 use eigenskin::supports::{Border, SupportParams};
-use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
-use eigenskin_sim::quality::QualityLimits;
-use eigenskin_sim::simulation::{Simulation, SimulationParams};
+use eigenskin_sim::jobs::Purpose;
 use serde_json::{Map, Value, json};
 
-use super::pictures::{self, Shown};
 use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
-use crate::commands::simulate::print_quality;
 use crate::output::{Output, counted, figure, write_json};
-use crate::simulate::plan;
-use crate::simulate::run::{self, Dropped, Sorted};
+use crate::pictures::{Look, Shown, compare};
+use crate::simulate::hand::{HandPlan, SimulatedHand};
 use crate::{progress, rigs, table};
 
 /// Kry, James, Pai 2002: a simulated hand, learnt with 0 to 5 eigendisplacements per joint
@@ -62,77 +57,46 @@ pub struct Args {
 
 /// The joint of the paper's Figure 7: the thumb's carpal-metacarpal.
 const THUMB_BASE: &str = "thumb-metacarpal";
-/// Fewer cubes would be far thicker than the fingers.
-const FEWEST_CUBES: usize = 200;
 /// Turns below this are rest, radians.
 const TURNED: f64 = 1e-6;
 
 /// Runs the experiment.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    if args.per_degree == 0 {
-        bail!("--per-degree 0 leaves nothing to learn from; give at least 1");
-    }
-    if args.cubes < FEWEST_CUBES {
-        bail!("--cubes {} cannot fill five fingers; give at least {FEWEST_CUBES}", args.cubes);
-    }
+    let plan = HandPlan {
+        per_degree: args.per_degree,
+        between: false,
+        coupled: 0,
+        validation_poses: args.validation_poses,
+        named_poses: !args.no_named_poses,
+        seed: args.seed,
+        cubes: args.cubes,
+        contact: true,
+    };
+    plan.check()?;
     let output = Output::new(quiet, args.json.as_deref());
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
     }
     let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
     output.item("hand", rigs::summary(&character.rig));
-    let jobs = wanted_jobs(args, &character);
-    let simulation = progress::while_doing(quiet, "filling the skin", || {
-        Simulation::new(character.rig.clone(), &jobs, &[], &simulation_params(args))
-    })?;
-    plan::print_tissue(&output, &simulation, &jobs);
-
-    let start = Instant::now();
-    let results = run::solve(&simulation, &jobs, None, quiet)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let sorted = run::sort(&results, &QualityLimits::default());
-    print_quality(&output, &sorted, seconds);
-    let Sorted { training, validation, dropped, .. } = sorted;
-    let training = run::example_set(&character.rig, training, &dropped)?;
-    let validation =
-        if validation.is_empty() { None } else { Some(ExampleSet::new(character.rig.clone(), validation)?) };
+    let SimulatedHand { simulation, outcome, .. } = plan.simulate(&character, &output, quiet)?;
+    let of = |purpose| outcome.examples(&character.rig, move |pose| pose.purpose == purpose);
+    let training = of(Purpose::Training)?;
+    let validation = match outcome.count(Purpose::Validation) {
+        0 => None,
+        _ => Some(of(Purpose::Validation)?),
+    };
 
     let measured = progress::while_doing(quiet, "fitting", || Measured::of(training, validation))?;
     measured.print(&output);
     let mut figures = measured.json();
-    figures["seconds_of_simulation"] = json!(seconds);
+    figures["seconds_of_simulation"] = json!(outcome.seconds);
     figures["cubes"] = json!(simulation.tissue().filling.lattice.cell_count());
-    figures["dropped"] = dropped_json(&dropped);
+    figures["dropped"] = outcome.dropped_json();
     if let Some(folder) = &args.out {
         write_files(folder, &measured, &figures, &output, quiet)?;
     }
     output.json(&figures)
-}
-
-/// Each degree of freedom alone, then random and named poses of all joints.
-fn wanted_jobs(args: &Args, character: &Character) -> Vec<Job> {
-    let sampling = SamplingParams {
-        per_degree: args.per_degree,
-        corner_shares: Vec::new(),
-        couplings: 0,
-        validation: args.validation_poses,
-        seed: args.seed,
-        ..SamplingParams::default()
-    };
-    let articulation = character.articulation();
-    let mut jobs = jobs(articulation, &sampling);
-    if !args.no_named_poses {
-        let named = articulation.poses(&character.named_angles());
-        jobs.extend(jobs_of_poses(&character.rig, &named, Purpose::Validation));
-    }
-    jobs
-}
-
-fn simulation_params(args: &Args) -> SimulationParams {
-    let mut params = SimulationParams::default();
-    params.tissue.fill.most_cells = args.cubes;
-    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(args.cubes / 2);
-    params
 }
 
 /// The paper's recipe: as many eigendisplacements for every joint, supports cut at 4 % without a
@@ -333,12 +297,12 @@ fn write_files(
         index_of_largest(&most.training.per_pose, |p| p.skinning_rmse, of_thumb)
     });
     let pictures = [
-        ("validation-worst.png", measured.validation.as_ref().zip(worst), false),
-        ("thumb-base.png", Some(&measured.training).zip(thumb), true),
+        ("validation-worst.png", measured.validation.as_ref().zip(worst), Look::Errors),
+        ("thumb-base.png", Some(&measured.training).zip(thumb), Look::ErrorsNear),
     ];
-    for (name, pose, near) in pictures {
+    for (name, pose, look) in pictures {
         let Some((truth, index)) = pose else { continue };
-        let png = progress::while_doing(quiet, "drawing", || pictures::compare(truth, index, &models, near))?;
+        let png = progress::while_doing(quiet, "drawing", || compare(truth, index, "", &models, look))?;
         let path = folder.join(name);
         eigenskin_io::atomic::write_file(&path, &png)
             .with_context(|| format!("{} could not be written", path.display()))?;
@@ -388,8 +352,4 @@ fn print_rows(output: &Output, title: &str, rows: &[Vec<String>]) {
     for line in table::lines(&head, rows) {
         output.line(line);
     }
-}
-
-fn dropped_json(dropped: &[Dropped]) -> Value {
-    dropped.iter().map(|pose| json!({ "name": pose.name, "reason": pose.reason })).collect()
 }

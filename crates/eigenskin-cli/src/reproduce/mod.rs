@@ -1,5 +1,4 @@
 //! Experiments of papers, repeated on built-in data.
 
 pub mod eigenskin;
-pub mod pictures;
 pub mod reference;

@@ -64,8 +64,9 @@ fn source_in_words(source: RangeSource) -> &'static str {
     }
 }
 
-/// Lattice, bones and poses in a few lines.
-pub fn print_tissue(output: &Output, simulation: &Simulation, jobs: &[Job]) {
+/// Lattice, bones and poses in a few lines. So many of the poses to learn from are `held_out`
+/// nevertheless.
+pub fn print_tissue(output: &Output, simulation: &Simulation, jobs: &[Job], held_out: usize) {
     let tissue = simulation.tissue();
     let lattice = &tissue.filling.lattice;
     output.item(
@@ -109,8 +110,8 @@ pub fn print_tissue(output: &Output, simulation: &Simulation, jobs: &[Job]) {
         "poses",
         format!(
             "{} to learn from, {} to validate with, in {}",
-            poses(Purpose::Training),
-            poses(Purpose::Validation),
+            poses(Purpose::Training) - held_out,
+            poses(Purpose::Validation) + held_out,
             counted(jobs.len(), "job", "jobs")
         ),
     );

@@ -1,20 +1,46 @@
-//! Running jobs with progress, and what to keep of their poses.
+//! Running jobs with progress.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::time::Instant;
 
-use anyhow::{Result, bail};
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::rig::Rig;
-use eigenskin_sim::jobs::{Job, Purpose};
+use anyhow::Result;
+use eigenskin_sim::jobs::Job;
 use eigenskin_sim::quality::QualityLimits;
-use eigenskin_sim::simulation::{JobResult, Simulation};
+use eigenskin_sim::simulation::{JobResult, Simulation, SimulationParams};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::parts::{Parts, example};
+use super::outcome::Outcome;
+use super::parts::Parts;
+use crate::output::Output;
+
+/// The settings of a simulation whose automatic edge gives at most so many cubes.
+pub fn params_with_cubes(cubes: usize) -> SimulationParams {
+    let mut params = SimulationParams::default();
+    params.tissue.fill.most_cells = cubes;
+    params.tissue.fill.fewest_cells = params.tissue.fill.fewest_cells.min(cubes / 2);
+    params
+}
+
+/// Solves jobs, sorts their poses ([`Outcome::of`]) and prints what came out.
+pub fn solve_and_sort(
+    simulation: &Simulation,
+    jobs: &[Job],
+    parts: Option<&Parts>,
+    held_out: impl Fn(&str) -> bool,
+    output: &Output,
+    quiet: bool,
+) -> Result<Outcome> {
+    let start = Instant::now();
+    let results = solve(simulation, jobs, parts, quiet)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let outcome = Outcome::of(jobs, &results, &QualityLimits::default(), held_out, seconds);
+    outcome.print(output);
+    Ok(outcome)
+}
 
 /// Solves the jobs that `parts` does not have yet and keeps each as it ends. Results are in the
 /// order of the jobs.
-pub fn solve(
+fn solve(
     simulation: &Simulation,
     jobs: &[Job],
     parts: Option<&Parts>,
@@ -57,73 +83,4 @@ fn progress_bar(quiet: bool, poses: usize) -> ProgressBar {
     }
     bar.enable_steady_tick(std::time::Duration::from_millis(500));
     bar
-}
-
-/// A pose that is not learned from.
-pub struct Dropped {
-    /// its name
-    pub name: String,
-    /// why
-    pub reason: String,
-}
-
-/// What came out, sorted.
-pub struct Sorted {
-    /// poses to learn from
-    pub training: Vec<Example>,
-    /// poses to test with
-    pub validation: Vec<Example>,
-    /// poses that were not good enough
-    pub dropped: Vec<Dropped>,
-    /// smallest and largest volume over rest among those kept
-    pub volume: [f64; 2],
-    /// smallest volume of a point among those kept
-    pub smallest_volume: f64,
-}
-
-/// Good poses by purpose; the others with their faults.
-pub fn sort(results: &[JobResult], limits: &QualityLimits) -> Sorted {
-    let mut sorted = Sorted {
-        training: Vec::new(),
-        validation: Vec::new(),
-        dropped: Vec::new(),
-        volume: [f64::INFINITY, f64::NEG_INFINITY],
-        smallest_volume: f64::INFINITY,
-    };
-    for result in results {
-        for pose in &result.poses {
-            let quality = &pose.quality;
-            if let Some(reason) = quality.fault(limits) {
-                sorted.dropped.push(Dropped { name: pose.name.clone(), reason });
-                continue;
-            }
-            sorted.volume = [sorted.volume[0].min(quality.volume), sorted.volume[1].max(quality.volume)];
-            sorted.smallest_volume = sorted.smallest_volume.min(quality.smallest_volume);
-            match pose.purpose {
-                Purpose::Training => sorted.training.push(example(pose)),
-                Purpose::Validation => sorted.validation.push(example(pose)),
-            }
-        }
-        let failed = result.failed.iter();
-        sorted
-            .dropped
-            .extend(failed.map(|(name, reason)| Dropped { name: name.clone(), reason: reason.clone() }));
-    }
-    sorted
-}
-
-/// Examples as a set; with none, one sentence that says why.
-pub fn example_set(rig: &Arc<Rig>, examples: Vec<Example>, dropped: &[Dropped]) -> Result<ExampleSet> {
-    if examples.is_empty() {
-        match dropped.first() {
-            Some(first) => bail!(
-                "none of {} poses is good enough to learn from; the first, {:?}: {}",
-                dropped.len(),
-                first.name,
-                first.reason
-            ),
-            None => bail!("there are no poses to learn from; ask for some with --per-degree"),
-        }
-    }
-    Ok(ExampleSet::new(rig.clone(), examples)?)
 }

@@ -24,6 +24,10 @@ pub fn json_of(arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// Options of a `demo` that ends in seconds: a coarse hand in few poses. Contact is tested on its own.
+pub const SMALL_DEMO: [&str; 9] =
+    ["--triangles", "1500", "--cubes", "500", "--per-degree", "2", "--validation-poses", "1", "--no-contact"];
+
 /// The folder of others' data; without it the test says that it is left out.
 pub fn data(test: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("EIGENSKIN_DATA").map(PathBuf::from);

@@ -11,6 +11,7 @@ use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::rig::Rig;
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use serde_json::json;
 
 use super::accessor;
 use super::append::{self, OWN, Usage};
@@ -23,6 +24,7 @@ use super::table::{ExampleEntry, ExamplesEntry, PosedEntry, Storage, Table};
 use super::targets::{self, Target};
 use crate::error::WriteError;
 use crate::rig_file::RigFile;
+use crate::simulation_record::SimulationRecord;
 
 /// Above this condition of the blended matrix a vertex also keeps its posed position.
 const WORST_CONDITION: f64 = 1e4;
@@ -35,8 +37,12 @@ const NO_TURN: f64 = 1e-6;
 /// A normal that the change misses by more than this (chord of unit vectors) is kept posed.
 const LARGEST_TURN_MISS: f64 = 1e-5;
 
-/// The rig's document with the examples in it.
-pub fn write(file: &RigFile, set: &ExampleSet) -> Result<Document, WriteError> {
+/// The rig's document with the examples in it, and with how they were simulated.
+pub fn write(
+    file: &RigFile,
+    set: &ExampleSet,
+    simulation: Option<&SimulationRecord>,
+) -> Result<Document, WriteError> {
     let rig = set.rig();
     file.check_same_rig(rig, "the examples")?;
     let layout = file.layout();
@@ -72,7 +78,7 @@ pub fn write(file: &RigFile, set: &ExampleSet) -> Result<Document, WriteError> {
 
     let mut table = file.table("examples", rig);
     table.own_targets = own;
-    table.examples = Some(ExamplesEntry { clip, list });
+    table.examples = Some(ExamplesEntry { clip, list, simulation: simulation.map(|record| json!(record)) });
     table.store(&mut document, layout.root_node)?;
     Ok(document)
 }

@@ -13,6 +13,7 @@ use super::append::remove_key;
 use super::document::Document;
 use super::driver_table::DriverEntry;
 use super::error::GltfError;
+use crate::simulation_record::SimulationRecord;
 
 /// The key of the table in `extras`.
 pub const KEY: &str = "eigenskin";
@@ -76,6 +77,9 @@ pub struct ExamplesEntry {
     pub clip: String,
     /// one per morph target
     pub list: Vec<ExampleEntry>,
+    /// a [`SimulationRecord`]; a damaged one does not keep the examples from being read
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulation: Option<Value>,
 }
 
 /// One example.
@@ -192,6 +196,13 @@ impl Table {
             examples: None,
             model: None,
         }
+    }
+
+    /// How the examples were simulated, if the table tells.
+    pub fn simulation(&self) -> Result<Option<SimulationRecord>, GltfError> {
+        let record = self.examples.as_ref().and_then(|examples| examples.simulation.as_ref());
+        let read = record.map(SimulationRecord::deserialize).transpose();
+        read.map_err(|error| GltfError::table(format!("what it says about the simulation: {error}")))
     }
 
     /// The table of a document, if it has one.

@@ -7,6 +7,7 @@ mod chart;
 mod figures;
 mod pictures;
 mod sections;
+mod simulation;
 mod summary;
 mod tables;
 
@@ -21,6 +22,8 @@ pub use figures::{LengthUnit, bytes, counted, figure};
 pub use pictures::{
     PictureLegend, PicturePanel, PictureRow, eigendisplacement_pictures, worst_pose_pictures,
 };
+
+pub use simulation::{SimulatedSet, SimulationSummary};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -43,6 +46,8 @@ pub struct Report<'a> {
     pub methods: Vec<MethodErrors>,
     /// what was written
     pub written: Option<WrittenFile>,
+    /// how the poses were simulated, where they were
+    pub simulation: Option<SimulationSummary<'a>>,
     /// shapes to look at
     pub pictures: Vec<PictureRow>,
 }
@@ -116,6 +121,7 @@ pub fn html(report: &Report) -> String {
                     (tables::normals(report))
                     (sections::singular_values(report))
                     (sections::coverage(report))
+                    (simulation::section(report))
                     (sections::details(report))
                 }
                 footer {

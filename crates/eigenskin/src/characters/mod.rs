@@ -1,5 +1,5 @@
 //! Built-in characters, made by code: two bars, an arm and a hand, each with the ranges its joints
-//! move in, poses to train and to validate with, and a true shape for every pose ([`truth`]).
+//! move in, poses to train and to validate with, and for tests a shape for every pose ([`truth`]).
 //!
 //! All joints have the same kind of axes: x is the axis they bend about, y points out of the back
 //! of the limb (bars: along the bar), and limbs run along −z, as in WebXR hand input.

@@ -1,5 +1,5 @@
-//! How the skin of a built-in character really looks in a pose: a stand-in, in closed form, until
-//! simulated tissue takes its place.
+//! How the skin of a built-in character could look in a pose, in closed form: a quick stand-in for
+//! simulated tissue that only tests and benches use.
 //!
 //! The skin is swept along the bones. A joint does not turn the skin at once but little by little
 //! over a stretch about as long as the limb is thick: a vertex turns about the joint's centre by

@@ -1,4 +1,4 @@
-//! One pose as heat maps: the truth, and how far models are from it.
+//! One pose of the built-in hand: the truth, and how far models are from it.
 
 use std::sync::Arc;
 
@@ -20,43 +20,72 @@ pub struct Shown<'a> {
     pub model: &'a Arc<Model>,
 }
 
+/// How a pose is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// each model coloured by its error
+    Errors,
+    /// the same, of that part where the first model is off
+    ErrorsNear,
+    /// each model as it is, then coloured by its error
+    ShapesAndErrors,
+}
+
 /// A model in one pose.
 struct Posed {
     caption: String,
+    rmse: f64,
     positions: Vec<Vec3>,
     normals: Vec<Vec3>,
     /// `vertex`, millimetres
     errors: Vec<f32>,
 }
 
-/// The truth of one pose, then each model coloured by its error in millimetres (lengths of the rig
-/// are metres), as PNG. `near` looks only at where the first model is off.
-pub fn compare(truth: &ExampleSet, index: usize, models: &[Shown], near: bool) -> Result<Vec<u8>> {
+impl Posed {
+    fn panel<'a>(&'a self, caption: String, surface: Surface<'a>) -> Panel<'a> {
+        Panel { caption, positions: &self.positions, normals: &self.normals, surface }
+    }
+}
+
+/// On the palm, a little from below.
+pub fn palm_view() -> View {
+    View { from_direction: Vec3::new(0.3, -0.4, 1.0), up: Vec3::Y, ..View::default() }
+}
+
+/// The truth of one pose, then each model with its error in millimetres (lengths of the rig are
+/// metres), as PNG. `note` stands below the truth.
+pub fn compare(
+    truth: &ExampleSet,
+    index: usize,
+    note: &str,
+    models: &[Shown],
+    look: Look,
+) -> Result<Vec<u8>> {
     let example = &truth.examples()[index];
     let posed: Vec<Posed> = models.iter().map(|shown| posed(truth, index, shown)).collect();
     let true_normals = truth.normals_of(index);
     let mut panels = vec![Panel {
-        caption: format!("truth\n{}", example.name),
+        caption: format!("truth\n{}{note}", example.name),
         positions: &example.positions,
         normals: &true_normals,
         surface: Surface::Skin,
     }];
-    panels.extend(posed.iter().map(|posed| Panel {
-        caption: posed.caption.clone(),
-        positions: &posed.positions,
-        normals: &posed.normals,
-        surface: Surface::Heat { errors: &posed.errors },
-    }));
+    for posed in &posed {
+        let mut caption = format!("{}\nrmse {} mm", posed.caption, figure(posed.rmse));
+        if look == Look::ShapesAndErrors {
+            panels.push(posed.panel(format!("{}\n", posed.caption), Surface::Skin));
+            caption = format!("error of {caption}");
+        }
+        panels.push(posed.panel(caption, Surface::Heat { errors: &posed.errors }));
+    }
     let params = PictureParams {
         panel_width: 360,
-        panel_height: 400,
+        panel_height: if look == Look::ShapesAndErrors { 440 } else { 400 },
         columns: panels.len(),
-        // On the palm, a little from below.
-        view: View { from_direction: Vec3::new(0.3, -0.4, 1.0), up: Vec3::Y, ..View::default() },
-        focus: if near {
-            posed.first().map(|first| far_off(&first.errors)).unwrap_or_default()
-        } else {
-            vec![]
+        view: palm_view(),
+        focus: match posed.first() {
+            Some(first) if look == Look::ErrorsNear => far_off(&first.errors),
+            _ => Vec::new(),
         },
         heat: HeatScale { maximum: None, label: "error in mm".to_string() },
         ..PictureParams::default()
@@ -73,7 +102,7 @@ fn posed(truth: &ExampleSet, index: usize, shown: &Shown) -> Posed {
         vertex_errors(&positions, &example.positions).iter().map(|error| 1000.0 * error).collect();
     let squares: f64 = errors.iter().map(|&error| f64::from(error).powi(2)).sum();
     let rmse = (squares / errors.len().max(1) as f64).sqrt();
-    Posed { caption: format!("{}\nrmse {} mm", shown.caption, figure(rmse)), positions, normals, errors }
+    Posed { caption: shown.caption.clone(), rmse, positions, normals, errors }
 }
 
 /// Vertices with more than a tenth of the largest error.
