@@ -43,7 +43,8 @@ pub struct PathError {
 }
 
 /// Follows the bones from `start` (share 0) along `motions_at` and returns the equilibria at `stops`,
-/// which are shares of the path within (0, 1] that rise.
+/// which are shares of the path within (0, 1] that rise. Their iterations are counted from the stop
+/// before.
 pub fn follow(
     solver: &mut Solver<'_>,
     start: &Equilibrium,
@@ -67,11 +68,12 @@ pub fn follow_with_contact(
     solver.forget();
     let mut reached = Vec::with_capacity(stops.len());
     let mut state = start.clone();
-    let mut touching = Touching { contact, rows: Vec::new(), cost: ContactCost::default() };
+    let mut touching = Touching { contact, rows: Vec::new(), cost: ContactCost::default(), taken: 0 };
     let mut share = 0.0;
     for &stop in stops {
         let mut longest = f64::INFINITY;
         touching.cost = ContactCost::default();
+        touching.taken = 0;
         while share < stop {
             let next = end_of_step(&motions_at, share, stop.min(share + longest), params.largest_turn);
             let motions = motions_at(next);
@@ -95,6 +97,7 @@ pub fn follow_with_contact(
                 }
             }
         }
+        state.iterations = touching.taken;
         reached.push(state.clone());
     }
     Ok(reached)
@@ -121,6 +124,8 @@ struct Touching<'a> {
     rows: Vec<ContactRow>,
     /// since the last stop
     cost: ContactCost,
+    /// Newton steps since the last stop
+    taken: usize,
 }
 
 /// One step along a path.
@@ -144,7 +149,9 @@ impl Touching<'_> {
     ) -> Result<Equilibrium, SolveError> {
         let guess = solver.predict_with(state, step.motions, &self.rows)?;
         let Some(contact) = self.contact else {
-            return solver.equilibrium(&guess, Loads::from(step.motions), params);
+            let solved = solver.equilibrium(&guess, Loads::from(step.motions), params)?;
+            self.taken += solved.iterations;
+            return Ok(solved);
         };
         let rows = contact.rows(&guess);
         let depth = deepest(&rows, &guess);
@@ -185,6 +192,7 @@ impl Touching<'_> {
                     &within(params, ROUND_TOLERANCE),
                 )?
             };
+            self.taken += solved.iterations;
             let found = contact.rows(&solved.positions);
             let touches = |rows: &[ContactRow]| rows.iter().any(|row| row.pushes(&solved.positions));
             if touches(&rows) || touches(&found) {
@@ -203,6 +211,7 @@ impl Touching<'_> {
                     let finely = within(params, 0.0);
                     solved = solver.equilibrium_within(Some(&leash), &solved.positions, loads, &finely)?.0;
                     self.cost.newton_steps += solved.iterations;
+                    self.taken += solved.iterations;
                 }
                 self.rows = rows;
                 return Ok(Equilibrium { contact: self.cost(&solved), ..solved });

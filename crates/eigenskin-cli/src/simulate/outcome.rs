@@ -141,14 +141,10 @@ impl Outcome {
             over(|quality| quality.volume, f64::max),
             over(|quality| quality.smallest_volume, f64::min),
         ) {
-            let touching = over(|quality| quality.penetration.unwrap_or(f64::NAN), f64::max);
-            let depth = touching.filter(|depth| depth.is_finite()).map_or(String::new(), |depth| {
-                format!(", skin at most {:.1} % of the size within other skin", 100.0 * depth)
-            });
             output.item(
                 "simulated",
                 format!(
-                    "{} in {:.0} s; volume {:.1}–{:.1} % of rest, no point inside out (smallest J {smallest:.2}){depth}",
+                    "{} in {:.0} s; volume {:.1}–{:.1} % of rest, no point inside out (smallest J {smallest:.2})",
                     counted(self.kept.len(), "pose", "poses"),
                     self.seconds,
                     100.0 * low,
@@ -156,12 +152,33 @@ impl Outcome {
                 ),
             );
         }
+        self.print_contact(output);
         if !self.dropped.is_empty() {
             output.item("dropped", format!("{}:", counted(self.dropped.len(), "pose", "poses")));
             for dropped in &self.dropped {
                 output.item("", format!("{}: {}", dropped.name, dropped.reason));
             }
         }
+    }
+
+    /// What contact cost, and what it left.
+    fn print_contact(&self, output: &Output) {
+        let touching = self.solved.iter().filter(|(_, quality)| quality.contact_steps > 0).count();
+        if touching == 0 {
+            return;
+        }
+        let steps: usize = self.solved.iter().map(|(_, quality)| quality.newton_steps).sum();
+        let of_contact: usize = self.solved.iter().map(|(_, quality)| quality.contact_steps).sum();
+        let depths = self.kept.iter().filter_map(|pose| pose.quality.penetration);
+        output.item(
+            "contact",
+            format!(
+                "skin touches skin in {} of {}, which took {of_contact} of {steps} Newton steps; at most {:.1} % of the size within other skin",
+                touching,
+                counted(self.solved.len(), "pose", "poses"),
+                100.0 * depths.fold(0.0, f64::max)
+            ),
+        );
     }
 
     /// The dropped poses for machines.
