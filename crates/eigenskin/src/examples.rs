@@ -158,10 +158,13 @@ impl ExampleSet {
         }
         let mut names = std::collections::HashSet::new();
         for (index, example) in examples.iter().enumerate() {
-            if example.name.is_empty() || !names.insert(example.name.as_str()) {
+            if !names.insert(example.name.as_str()) {
                 return Err(ExamplesError::Name { index, name: example.name.clone() });
             }
-            check_example(&rig, example)?;
+            check_example(&rig, example).map_err(|error| match error {
+                ExamplesError::Name { name, .. } => ExamplesError::Name { index, name },
+                other => other,
+            })?;
         }
         Ok(Self { rig, examples })
     }
@@ -321,8 +324,12 @@ fn furthest(a: &[Vec3], b: &[Vec3]) -> (usize, f64) {
         .fold((0, 0.0), |worst, next| if next.1 > worst.1 { next } else { worst })
 }
 
-fn check_example(rig: &Rig, example: &Example) -> Result<(), ExamplesError> {
+/// What can be wrong with one example by itself.
+pub(crate) fn check_example(rig: &Rig, example: &Example) -> Result<(), ExamplesError> {
     let name = || example.name.clone();
+    if example.name.is_empty() {
+        return Err(ExamplesError::Name { index: 0, name: name() });
+    }
     let vertices =
         |found: usize| ExamplesError::VertexCount { name: name(), found, expected: rig.vertex_count() };
     if example.positions.len() != rig.vertex_count() {

@@ -387,7 +387,8 @@ fn weighted_psd_is_exact_for_any_number_of_prototypes_and_tears_nothing() {
             assert!(miss < 1e-6, "{count} prototypes, {deltas:?}: {miss:e}");
             assert!(jump(&model) < 1.3 * one, "{count} prototypes: {} {one}", jump(&model));
             let plain = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
-            assert_eq!(shape(&model, &rig.rest_pose()), shape(&plain, &rig.rest_pose()));
+            let (found, skinned) = (shape(&model, &rig.rest_pose()), shape(&plain, &rig.rest_pose()));
+            assert!(found.iter().zip(&skinned).all(|(a, b)| a.distance(*b) < 1e-12));
         }
     }
 }

@@ -144,31 +144,30 @@ fn layer(input: &LayerInput, space: usize, prototype: usize, model: &PrototypeMo
         .par_iter()
         .map(|&example| combined(&model.shares[example], |e| &input.deltas[e].positions, &candidates))
         .collect();
-    let moves = |field: &[Vec3]| field.iter().any(|u| u.length() > threshold);
-    let live: Vec<usize> = (0..own.len()).filter(|&place| moves(&fields[place])).collect();
-    let places: Vec<usize> = (0..candidates.len())
-        .filter(|&place| live.iter().any(|&field| fields[field][place].length() > threshold))
+    let moves = |u: &Vec3| u.length_squared() > threshold * threshold;
+    let live: Vec<usize> = (0..own.len()).filter(|&field| fields[field].iter().any(moves)).collect();
+    let moved: Vec<bool> = (0..candidates.len())
+        .into_par_iter()
+        .map(|place| live.iter().any(|&field| moves(&fields[field][place])))
         .collect();
+    let places: Vec<usize> = (0..candidates.len()).filter(|&place| moved[place]).collect();
     let support: Vec<u32> = places.iter().map(|&place| candidates[place]).collect();
 
     let share = |vertex: u32| membership[vertex as usize];
-    let positions = live
-        .iter()
-        .flat_map(|&field| places.iter().map(move |&place| (field, place)))
-        .map(|(field, place)| share(candidates[place]) * fields[field][place])
-        .collect();
-    let with_normals = !live.is_empty() && input.deltas.iter().all(|delta| !delta.normals.is_empty());
-    let normals: Vec<Vec<Vec3>> = if with_normals {
-        live.par_iter()
-            .map(|&field| {
-                let mut field = combined(&model.shares[own[field]], |e| &input.deltas[e].normals, &support);
-                field.iter_mut().zip(&support).for_each(|(n, &vertex)| *n *= share(vertex));
-                field
-            })
-            .collect()
-    } else {
-        Vec::new()
-    };
+    let mut positions = vec![Vec3::ZERO; live.len() * support.len()];
+    positions.par_chunks_mut(support.len().max(1)).zip(&live).for_each(|(written, &field)| {
+        for (written, &place) in written.iter_mut().zip(&places) {
+            *written = share(candidates[place]) * fields[field][place];
+        }
+    });
+    let with_normals = input.deltas.iter().all(|delta| !delta.normals.is_empty());
+    let mut normals = vec![Vec3::ZERO; if with_normals { positions.len() } else { 0 }];
+    normals.par_chunks_mut(support.len().max(1)).zip(&live).for_each(|(written, &field)| {
+        let field = combined(&model.shares[own[field]], |e| &input.deltas[e].normals, &support);
+        for ((written, normal), &vertex) in written.iter_mut().zip(field).zip(&support) {
+            *written = share(vertex) * normal;
+        }
+    });
     let name = &input.spaces[space].name;
     let stage = match input.params.deltas {
         DeltaSpace::Inverse => Stage::BeforeSkinning,
@@ -181,7 +180,7 @@ fn layer(input: &LayerInput, space: usize, prototype: usize, model: &PrototypeMo
             name.clone()
         },
         support,
-        basis: DisplacementBasis { positions, normals: normals.concat() },
+        basis: DisplacementBasis { positions, normals },
         driver: with_outputs(&model.drivers[space].driver, own.len(), &live),
         stage,
     }

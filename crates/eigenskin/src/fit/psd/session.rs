@@ -10,7 +10,9 @@ use super::prototypes::Prototypes;
 use super::spaces::{check_features, measure_spaces, pose_spaces};
 use super::{DeltaSpace, ExampleReport, PsdError, PsdFit, PsdInterpolation, PsdParams};
 use crate::driver::Ridge;
-use crate::examples::{Example, ExampleSet, ExamplesError, MergedExample, SAME_SHAPE, distinct_examples};
+use crate::examples::{
+    Example, ExampleSet, ExamplesError, MergedExample, SAME_SHAPE, check_example, distinct_examples,
+};
 use crate::model::{Frame, Model, ModelError};
 use crate::numeric::Matrix;
 use crate::rig::Rig;
@@ -88,8 +90,8 @@ impl PsdSession {
 
     /// Adds an example, or replaces the one of the same name; a replaced one stays muted if it was.
     pub fn put(&mut self, example: Example) -> Result<(), PsdError> {
-        let checked = ExampleSet::new(self.rig.clone(), vec![example])?;
-        let entry = self.entry(checked.examples()[0].clone());
+        check_example(&self.rig, &example)?;
+        let entry = self.entry(example);
         let place = self.entries.iter().position(|e| e.example.name == entry.example.name);
         let changed = if let Some(place) = place {
             self.entries[place] = Entry { muted: self.entries[place].muted, ..entry };
