@@ -96,6 +96,30 @@ fn directions_turn_under_inverse_and_stay_under_forward_deltas() {
     }
 }
 
+/// Half a turn collapses what follows by half to a line: no delta at rest reaches across it, which the
+/// report says; forward deltas do.
+#[test]
+fn where_skinning_collapses_the_report_says_what_is_lost() {
+    let rig = hinge();
+    let half_turn = DQuat::from_rotation_z(2.0 * FRAC_PI_2);
+    let mut positions = vec![Vec3::ZERO; 3];
+    for (vertex, weight) in [(0, 1.0), (1, 0.5), (2, 0.0)] {
+        let rest = rig.mesh().positions()[vertex].as_dvec3();
+        positions[vertex] = ((1.0 - weight) * rest + weight * (half_turn * rest)).as_vec3();
+    }
+    positions[1] += Vec3::new(0.3, 0.4, 0.2);
+    let target = positions[1];
+    let pose = turned(2.0 * FRAC_PI_2);
+    let set =
+        ExampleSet::new(rig, vec![Example { name: "turn".into(), pose, positions, normals: None }]).unwrap();
+    for (deltas, lost) in [(DeltaSpace::Inverse, 0.5), (DeltaSpace::Forward { frame: Frame::Root }, 0.0)] {
+        let fit = fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
+        assert!((fit.examples[0].unreachable - lost).abs() < 1e-5, "{}", fit.examples[0].unreachable);
+        let found = shape(&Arc::new(fit.model), &set.examples()[0].pose)[1];
+        assert!((f64::from(found.distance(target)) - lost).abs() < 1e-5, "{deltas:?}");
+    }
+}
+
 /// Area inside the closed skin on the plane through a joint half-way between the directions of the
 /// limbs before and after it.
 fn section(character: &Character, joint: usize, pose: &Pose, positions: &[Vec3]) -> f64 {

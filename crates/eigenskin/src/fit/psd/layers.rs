@@ -121,12 +121,15 @@ fn stored_shares(input: &LayerInput, model: &PrototypeModel, example: usize) -> 
     large.collect()
 }
 
-/// Factors of the squared distances of a space's groups: the prototype's skin weights.
+/// Factors of the squared distances of a space's groups: the prototype's skin weights of the joint and
+/// of what it turns against, since that is where its motion deforms the skin.
 fn group_weights(input: &LayerInput, space: &MeasuredSpace, prototype: usize) -> Vec<f64> {
     let least = input.params.prototypes.map_or(1.0, |prototypes| prototypes.least_weight);
     let pattern = &input.prototypes.patterns[prototype];
     let weight = |source: &FeatureSource| match source {
-        FeatureSource::Joint { joint, .. } => least + (1.0 - least) * pattern[*joint],
+        FeatureSource::Joint { joint, reference, .. } => {
+            least + (1.0 - least) * (pattern[*joint] + pattern[*reference]).min(1.0)
+        }
         FeatureSource::Control { .. } => 1.0,
     };
     space.all.groups.iter().map(|group| weight(&group.source)).collect()

@@ -1,6 +1,7 @@
 //! Prototypes of skin weights for weighted PSD (Kurihara, Miyata 2004).
 //!
-//! In weighted PSD every vertex measures the distance of two poses with its own skin weights. Here
+//! In weighted PSD every vertex measures the distance of two poses with its own skin weights: a joint
+//! counts by the vertex's weights of the two bodies it turns against each other. Here
 //! some prototypes of weights do so, and vertices blend what the prototypes say by a membership that
 //! is as smooth over the skin as the weights are: hard clusters would tear it.
 
@@ -12,7 +13,7 @@ use crate::rig::Rig;
 pub struct PrototypeParams {
     /// how many, at most; default 8. There are never more than different weights
     pub count: usize,
-    /// what a joint counts where a prototype has no weight of it, in 0 < … ≤ 1; default 0.05.
+    /// what a joint counts at least, also where a prototype has no weight of it, in 0 < … ≤ 1; default 0.05.
     /// Without it, poses that differ in that joint could not be told apart
     pub least_weight: f64,
     /// equal seeds give equal prototypes; default 1
