@@ -1,4 +1,4 @@
-//! Pose space deformation on characters of others: a simulated body, and a scanned face.
+//! Pose space deformation in files, and on characters of others: an animated one, and a face.
 // Helpers of integration tests are no tests to the linter.
 #![allow(clippy::unwrap_used)]
 
@@ -8,7 +8,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{data, furthest};
+use common::{data, document, furthest};
+use eigenskin::characters::arm;
+use eigenskin::characters::truth::SweptSkin;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::psd::{DeltaSpace, PrototypeParams, PsdInterpolation};
@@ -21,7 +23,7 @@ use eigenskin::rig::{Control, Rig};
 use eigenskin::skeleton::Skeleton;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::weights::SkinWeights;
-use eigenskin_io::{ReadOptions, read_examples};
+use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, read_examples};
 
 fn shape(evaluator: &mut Evaluator, pose: &Pose) -> Vec<Vec3> {
     let mut positions = vec![Vec3::ZERO; evaluator.model().rig().vertex_count()];
@@ -29,9 +31,42 @@ fn shape(evaluator: &mut Evaluator, pose: &Pose) -> Vec<Vec3> {
     positions
 }
 
+/// Files hold what the fit makes: layers, prototypes, weights of every kind, deltas after skinning.
 #[test]
-fn frames_of_a_simulated_body_are_met() {
-    let Some(data) = data("frames_of_a_simulated_body_are_met") else { return };
+fn fitted_models_come_back_bit_for_bit() {
+    let arm = arm(600).unwrap();
+    let skin = SweptSkin::new(&arm);
+    let angles = [[0.0, -1.0], [0.0, -2.0], [-0.5, 0.0], [-0.5, -1.0]];
+    let examples: Vec<Example> = angles
+        .iter()
+        .map(|&[shoulder, elbow]| {
+            let pose = arm.pose(&[shoulder, 0.0, elbow]);
+            let name = format!("shoulder {shoulder}, elbow {elbow}");
+            Example { name, positions: skin.shape(&pose), pose, normals: None }
+        })
+        .collect();
+    let set = ExampleSet::new(arm.rig.clone(), examples).unwrap();
+    let file = RigFile::from_rig(arm.rig.clone(), "arm").unwrap();
+    let forward = DeltaSpace::Forward { frame: Frame::HeaviestJoint };
+    let prototypes = Some(PrototypeParams { count: 3, ..PrototypeParams::default() });
+    let shepard = PsdInterpolation::Shepard { power: 2.0, epsilon: 0.0 };
+    for params in [
+        PsdParams::default(),
+        PsdParams { deltas: forward, clamp_margin: Some(0.5), ..PsdParams::default() },
+        PsdParams { prototypes, ..PsdParams::default() },
+        PsdParams { interpolation: shepard, base: BaseSkinning::DualQuaternion, ..PsdParams::default() },
+        PsdParams { interpolation: PsdInterpolation::Linear, ..PsdParams::default() },
+    ] {
+        let model = fit_psd(&set, &params).unwrap().model;
+        let (glb, _) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
+        let (_, read) = model_of(document(&glb)).unwrap();
+        assert_eq!(read, model, "{params:?}");
+    }
+}
+
+#[test]
+fn frames_of_an_animated_character_are_met() {
+    let Some(data) = data("frames_of_an_animated_character_are_met") else { return };
     let path = data.join("dem-bones/bone_anim.npz");
     let (_, all) = read_examples(&path, &ReadOptions::default()).unwrap();
     let set = all.select(&(0..20).map(|k| 10 + 20 * k).collect::<Vec<_>>()).unwrap();
