@@ -1,70 +1,22 @@
-//! Pose space deformation: exact at the examples, zero at rest, gone far away; layers, weighted PSD,
-//! errors.
+//! Pose space deformation: exact at the examples, zero at rest, gone far away; layers and sessions.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod support;
 
 use std::sync::Arc;
 
-use eigenskin::driver::{FeatureScale, Interpolant, RbfParams, Representation, Ridge, Width};
+use eigenskin::driver::{FeatureScale, Interpolant, RbfParams, Representation, Ridge};
 use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin::fit::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};
 use eigenskin::glam::{DMat3, DVec3, Vec3};
 use eigenskin::model::{Frame, Model};
 use eigenskin::pose::Pose;
 use eigenskin::skinning::BaseSkinning;
+use proptest::prelude::*;
+use support::psd::{REST, fixed, largest_miss, layered, setting, shape};
 use support::{AROUND, RINGS, pose, set_of, sweeps, tube};
-
-const REST: f64 = 0.25;
-
-fn shape(model: &Arc<Model>, pose: &Pose) -> Vec<Vec3> {
-    let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];
-    Evaluator::new(model.clone()).evaluate(pose, &mut positions, None);
-    positions
-}
-
-/// Largest distance of the model from the examples, in sizes.
-fn largest_miss(model: &Arc<Model>, set: &ExampleSet) -> f64 {
-    let size = set.rig().mesh().size();
-    set.examples()
-        .iter()
-        .flat_map(|e| {
-            let found = shape(model, &e.pose);
-            e.positions.iter().zip(found).map(|(a, b)| f64::from(a.distance(b))).collect::<Vec<_>>()
-        })
-        .fold(0.0, f64::max)
-        / size
-}
-
-fn setting(name: &str, elbow: f64, wrist: f64, heavy: f64) -> (String, DVec3, DVec3, f64) {
-    (name.into(), DVec3::Y * elbow, DVec3::Z * wrist, heavy)
-}
-
-/// Elbow alone, wrist alone, both, and all three with the control.
-fn layered() -> ExampleSet {
-    set_of(
-        &tube(),
-        vec![
-            setting("both", 1.1, 0.7, REST),
-            setting("elbow", 1.1, 0.0, REST),
-            setting("wrist", 0.0, 0.8, REST),
-            setting("elbow half", 0.5, 0.0, REST),
-            setting("all", 0.9, 0.4, 0.8),
-            setting("both back", 0.6, -0.5, REST),
-            setting("wrist and heavy", 0.0, 0.8, 0.9),
-        ],
-    )
-}
-
-fn fixed(width: f64) -> PsdInterpolation {
-    PsdInterpolation::Rbf(RbfParams {
-        width: Width::Fixed(width),
-        ridge: Ridge::Fixed(0.0),
-        ..RbfParams::default()
-    })
-}
 
 #[test]
 fn examples_are_exact_and_rest_is_rest_in_every_variant() {
@@ -356,70 +308,6 @@ fn normals_come_along() {
 }
 
 #[test]
-fn weighted_psd_is_exact_for_any_number_of_prototypes_and_tears_nothing() {
-    let set = layered();
-    let rig = set.rig().clone();
-    // Largest difference of corrections across an edge, in poses between examples.
-    let jump = |model: &Arc<Model>| {
-        let plain = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
-        let mut largest = 0f32;
-        for (elbow, wrist, heavy) in [(0.8, 0.4, 0.3), (0.3, 0.6, 0.6), (1.0, -0.3, REST)] {
-            let pose = pose(&rig, DVec3::Y * elbow, DVec3::Z * wrist, heavy);
-            let (found, skinned) = (shape(model, &pose), shape(&plain, &pose));
-            let added = |v: u32| found[v as usize] - skinned[v as usize];
-            for t in rig.mesh().triangles() {
-                for (a, b) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {
-                    largest = largest.max(added(a).distance(added(b)));
-                }
-            }
-        }
-        largest
-    };
-    let one = jump(&Arc::new(fit_psd(&set, &PsdParams::default()).unwrap().model));
-    for count in [1, 3, 8] {
-        for deltas in [DeltaSpace::Inverse, DeltaSpace::Forward { frame: Frame::Root }] {
-            let prototypes = Some(PrototypeParams { count, ..PrototypeParams::default() });
-            let params = PsdParams { prototypes, deltas, ..PsdParams::default() };
-            let fit = fit_psd(&set, &params).unwrap();
-            assert!(fit.spaces.iter().all(|space| space.drivers.len() == count));
-            let model = Arc::new(fit.model);
-            let miss = largest_miss(&model, &set);
-            assert!(miss < 1e-6, "{count} prototypes, {deltas:?}: {miss:e}");
-            assert!(jump(&model) < 1.3 * one, "{count} prototypes: {} {one}", jump(&model));
-            let plain = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
-            let (found, skinned) = (shape(&model, &rig.rest_pose()), shape(&plain, &rig.rest_pose()));
-            assert!(found.iter().zip(&skinned).all(|(a, b)| a.distance(*b) < 1e-12));
-        }
-    }
-}
-
-/// Far from the elbow, weighted PSD hardly sees the elbow: a wrist example keeps its effect at the
-/// hand when the elbow bends too, which plain PSD in the joint space of both loses.
-#[test]
-fn weighted_psd_looks_at_the_joints_that_matter() {
-    let rig = tube();
-    let set = set_of(&rig, vec![setting("both", 0.2, 0.9, REST)]);
-    let there = pose(&rig, DVec3::Y * 1.6, DVec3::Z * 0.9, REST);
-    let plain = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
-    let vertex = set.examples()[0]
-        .positions
-        .iter()
-        .zip(shape(&plain, &set.examples()[0].pose))
-        .enumerate()
-        .filter(|(v, _)| rig.mesh().positions()[*v].x > 4.2)
-        .max_by(|a, b| a.1.0.distance(a.1.1).total_cmp(&b.1.0.distance(b.1.1)))
-        .unwrap()
-        .0;
-    let kept = |prototypes| {
-        let params = PsdParams { prototypes, interpolation: fixed(0.7), ..PsdParams::default() };
-        let model = Arc::new(fit_psd(&set, &params).unwrap().model);
-        shape(&model, &there)[vertex].distance(shape(&plain, &there)[vertex])
-    };
-    let (weighted, unweighted) = (kept(Some(PrototypeParams::default())), kept(None));
-    assert!(weighted > 2.0 * unweighted, "{weighted} {unweighted}");
-}
-
-#[test]
 fn a_session_ends_where_a_fresh_fit_does() {
     let set = layered();
     for prototypes in [None, Some(PrototypeParams { count: 3, ..PrototypeParams::default() })] {
@@ -449,6 +337,13 @@ fn a_session_ends_where_a_fresh_fit_does() {
         session.put(out).unwrap();
         assert_eq!(session.fit().unwrap().model, fresh(reordered.clone()));
         assert!(matches!(session.mute("nobody", true), Err(PsdError::UnknownExample { .. })));
+        // Another name, with the radius that belongs to it.
+        session.set_params(PsdParams { radii: [("all".to_string(), 0.5)].into(), ..params.clone() }).unwrap();
+        let before = session.fit().unwrap();
+        session.rename("all", "everything").unwrap();
+        assert_eq!(session.fit().unwrap().model, before.model);
+        assert!(session.rename("everything", "both").is_err() && session.rename("all", "x").is_err());
+        session.rename("everything", "all").unwrap();
         // Other settings, with and without new deltas; mutes stay.
         session.mute("both", true).unwrap();
         for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
@@ -488,115 +383,39 @@ fn seam_duplicates_never_separate() {
     }
 }
 
-fn refused(settings: Vec<(String, DVec3, DVec3, f64)>, params: &PsdParams) -> PsdError {
-    fit_psd(&set_of(&tube(), settings), params).unwrap_err()
+/// A value that is zero, which is rest, or clearly is not.
+fn moved_or_not() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.2f64..1.4, -1.4f64..-0.2]
 }
 
-#[test]
-fn bad_examples_are_refused_by_name() {
-    let rig = tube();
-    let pushed = |name: &str, elbow: f64, push: f32| {
-        let mut example = set_of(&rig, vec![setting(name, elbow, 0.0, REST)]).examples()[0].clone();
-        example.positions[5].z += push;
-        example
-    };
-    let fit = |examples: Vec<Example>| {
-        fit_psd(&ExampleSet::new(rig.clone(), examples).unwrap(), &PsdParams::default())
-    };
-    assert!(matches!(
-        fit(vec![pushed("still", 0.0, 0.1), pushed("a", 0.5, 0.0)]).unwrap_err(),
-        PsdError::Examples(ExamplesError::MovedAtRest { name, vertex: 5, .. }) if name == "still"
-    ));
-    // Nearly at rest: less than a joint is known to have moved.
-    assert!(matches!(
-        fit(vec![pushed("nearly still", 5e-5, 0.1), pushed("a", 0.5, 0.0)]).unwrap_err(),
-        PsdError::Examples(ExamplesError::MovedAtRest { name, .. }) if name == "nearly still"
-    ));
-    let error = fit(vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 0.1)]).unwrap_err().to_string();
-    assert!(error.contains("\"a\"") && error.contains("\"b\"") && error.contains("vertex 5"), "{error}");
-    let merged =
-        fit(vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 1e-5), pushed("r", 0.0, 1e-5)]).unwrap().merged;
-    assert_eq!(merged.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["b", "r"]);
-    // A ridge allows the compromise.
-    let ridge = PsdInterpolation::Rbf(RbfParams { ridge: Ridge::Fixed(1e-3), ..RbfParams::default() });
-    let set = ExampleSet::new(rig.clone(), vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 0.1)]).unwrap();
-    let params = PsdParams { interpolation: ridge, ..PsdParams::default() };
-    let model = Arc::new(fit_psd(&set, &params).unwrap().model);
-    let between = shape(&model, &set.examples()[0].pose)[5].z - set.examples()[0].positions[5].z;
-    assert!((between - 0.05).abs() < 0.005, "{between}");
-    assert!(matches!(fit(vec![pushed("r", 0.0, 0.0)]).unwrap_err(), PsdError::NothingMoves));
-    let mut short = pushed("short", 0.5, 0.0);
-    short.positions.pop();
-    let mut session = PsdSession::new(&set, params).unwrap();
-    assert!(matches!(
-        session.put(short).unwrap_err(),
-        PsdError::Examples(ExamplesError::VertexCount { name, .. }) if name == "short"
-    ));
-}
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
-#[test]
-fn bad_parameters_are_refused_with_what_is_wrong() {
-    let bend = || vec![setting("a", 0.5, 0.0, REST), setting("b", 0.9, 0.0, REST)];
-    let feature = |name: &str, representation, scale| PsdParams {
-        features: vec![PoseFeature { name: name.into(), representation, scale }],
-        ..PsdParams::default()
-    };
-    let one = FeatureScale::One(1.0);
-    let unknown = refused(bend(), &feature("elbows", Representation::Rotation, one));
-    assert!(matches!(&unknown, PsdError::UnknownMover { name, .. } if name == "elbows"));
-    assert!(unknown.to_string().contains("elbow, wrist, heavy"), "{unknown}");
-    for params in [
-        feature("root", Representation::Rotation, one),
-        PsdParams { order: SpaceOrder::Listed(vec![vec!["root".into()]]), ..PsdParams::default() },
-    ] {
-        assert!(matches!(refused(bend(), &params), PsdError::UnknownMover { .. }));
+    /// Any examples in any spaces and any order: all are met.
+    #[test]
+    fn any_mixture_of_spaces_is_met(
+        settings in proptest::collection::vec((moved_or_not(), moved_or_not(), moved_or_not()), 1..9),
+        forward in any::<bool>(),
+    ) {
+        // Neighbours closer than this would be hard on any exact method.
+        let apart = |a: &(f64, f64, f64), b: &(f64, f64, f64)| {
+            (a.0 - b.0).abs().max((a.1 - b.1).abs()).max((a.2 - b.2).abs()) > 0.05
+        };
+        let mut kept: Vec<(f64, f64, f64)> = Vec::new();
+        for setting in settings {
+            if apart(&setting, &(0.0, 0.0, 0.0)) && kept.iter().all(|other| apart(other, &setting)) {
+                kept.push(setting);
+            }
+        }
+        prop_assume!(!kept.is_empty());
+        let named = kept.iter().enumerate();
+        let settings = named.map(|(i, &(elbow, wrist, heavy))| setting(&format!("{i}"), elbow, wrist, REST + heavy));
+        let set = set_of(&tube(), settings.collect());
+        let deltas = if forward { DeltaSpace::Forward { frame: Frame::Root } } else { DeltaSpace::Inverse };
+        let fit = fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
+        let listed: usize = fit.spaces.iter().map(|space| space.examples.len()).sum();
+        prop_assert_eq!(listed, kept.len());
+        let miss = largest_miss(&Arc::new(fit.model), &set);
+        prop_assert!(miss < 1e-5, "{:e}: {:?}", miss, kept);
     }
-    for params in [
-        feature("elbow", Representation::Scalar, one),
-        feature("heavy", Representation::Rotation, one),
-        feature("elbow", Representation::Rotation, FeatureScale::PerAxis(DVec3::ONE)),
-        feature("elbow", Representation::Rotation, FeatureScale::One(-1.0)),
-        PsdParams { features: vec![PoseFeature::radii("elbow", DVec3::ZERO)], ..PsdParams::default() },
-    ] {
-        assert!(matches!(refused(bend(), &params), PsdError::Feature { .. }), "{params:?}");
-    }
-    // A hinge about x does not see a bend about y.
-    let blind = feature("elbow", Representation::HingeAngle { axis: DVec3::X }, one);
-    assert!(
-        matches!(refused(bend(), &blind), PsdError::Indistinct { first, second, .. } if first == "rest" && second == "a")
-    );
-    for radius in [0.0, -1.0, f64::NAN] {
-        let params = PsdParams { radii: [("a".to_string(), radius)].into(), ..PsdParams::default() };
-        assert!(matches!(refused(bend(), &params), PsdError::Radius { example, .. } if example == "a"));
-        let params = PsdParams { interpolation: fixed(radius), ..PsdParams::default() };
-        assert!(matches!(refused(bend(), &params), PsdError::Interpolation(_)));
-    }
-    let params = PsdParams { radii: [("z".to_string(), 1.0)].into(), ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::UnknownExample { name, .. } if name == "z"));
-    let params = PsdParams { interpolation: fixed(1e7), ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::TooClose { .. }));
-    let per_centre =
-        PsdInterpolation::Rbf(RbfParams { width: Width::PerCentre(vec![1.0]), ..RbfParams::default() });
-    let params = PsdParams { interpolation: per_centre, ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::WidthPerCentre));
-    for params in [
-        PsdParams { threshold: -1.0, ..PsdParams::default() },
-        PsdParams { clamp_margin: Some(f64::NAN), ..PsdParams::default() },
-        PsdParams {
-            prototypes: Some(PrototypeParams { count: 0, ..PrototypeParams::default() }),
-            ..PsdParams::default()
-        },
-        PsdParams {
-            prototypes: Some(PrototypeParams { least_weight: 0.0, ..PrototypeParams::default() }),
-            ..PsdParams::default()
-        },
-        PsdParams {
-            interpolation: PsdInterpolation::Shepard { power: 0.0, epsilon: 0.0 },
-            ..PsdParams::default()
-        },
-    ] {
-        assert!(matches!(refused(bend(), &params), PsdError::Parameter { .. }), "{params:?}");
-    }
-    let params = PsdParams { deltas: DeltaSpace::Forward { frame: Frame::Joint(9) }, ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::Model(_)));
 }

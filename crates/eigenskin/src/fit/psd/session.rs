@@ -104,7 +104,7 @@ impl PsdSession {
         Ok(())
     }
 
-    /// Takes an example out.
+    /// Takes an example out, and its radius.
     pub fn remove(&mut self, name: &str) -> Result<Example, PsdError> {
         let place = self.place(name)?;
         for later in &mut self.entries[place + 1..] {
@@ -112,7 +112,22 @@ impl PsdSession {
                 products.remove(place);
             }
         }
+        self.params.radii.remove(name);
         Ok(self.entries.remove(place).example)
+    }
+
+    /// Gives an example another name, which must be free.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), PsdError> {
+        let place = self.place(from)?;
+        let taken = self.entries.iter().enumerate().any(|(e, entry)| e != place && entry.example.name == to);
+        if to.is_empty() || taken {
+            return Err(ExamplesError::Name { index: place, name: to.to_string() }.into());
+        }
+        self.entries[place].example.name = to.to_string();
+        if let Some(radius) = self.params.radii.remove(from) {
+            self.params.radii.insert(to.to_string(), radius);
+        }
+        Ok(())
     }
 
     /// Leaves an example out of the fits to come, or takes it back in.
