@@ -62,45 +62,26 @@ impl RestShape {
 
 /// The delta of an example.
 pub fn example_delta(rig: &Rig, rest: &RestShape, example: &Example, params: &DeltaParams) -> ExampleDelta {
+    let wants_normals = params.normals && params.space == DeltaSpace::Inverse;
     let skinning = PosedSkinning::new(params.base, rig, &example.pose);
-    let rest_positions = rig.mesh().positions();
-    let mut positions: Vec<Vec3> = match params.space {
-        DeltaSpace::Inverse => (0..rest_positions.len())
-            .into_par_iter()
-            .map(|vertex| {
-                let (rest, posed) = (rest_positions[vertex].as_dvec3(), example.positions[vertex].as_dvec3());
-                (skinning.inverse_position(vertex, posed, rest) - rest).as_vec3()
-            })
-            .collect(),
-        DeltaSpace::Forward { frame } => {
-            let axes = Axes::new(rig, &example.pose, frame);
-            (0..rest_positions.len())
-                .into_par_iter()
-                .map(|vertex| {
-                    let skinned = skinning.position(vertex, rest_positions[vertex].as_dvec3());
-                    let added = example.positions[vertex].as_dvec3() - skinned;
-                    (axes.of(rig, vertex).inverse() * added).as_vec3()
-                })
-                .collect()
-        }
-    };
-    let limit = (APART * rig.mesh().size()) as f32;
-    for seam in &rest.seams {
-        join_seam(seam, &example.positions, limit, &mut positions);
-    }
+    let positions = position_deltas(rig, rest, example, params, &skinning);
+    let shape_normals =
+        (wants_normals && example.normals.is_none()).then(|| rig.mesh().normals_of(&example.positions));
     let unreachable = match params.space {
         DeltaSpace::Forward { .. } => 0.0,
-        DeltaSpace::Inverse => (0..rest_positions.len())
-            .map(|vertex| {
-                let moved = (rest_positions[vertex] + positions[vertex]).as_dvec3();
+        DeltaSpace::Inverse => (rig.mesh().positions().iter().zip(&positions).enumerate())
+            .map(|(vertex, (rest, delta))| {
+                let moved = (*rest + *delta).as_dvec3();
                 skinning.position(vertex, moved).distance(example.positions[vertex].as_dvec3())
             })
             .fold(0.0, f64::max),
     };
-    let normals = if params.normals && params.space == DeltaSpace::Inverse {
-        normal_changes(rig, example, &rest.smooth_normals, &skinning)
-    } else {
-        Vec::new()
+    // Normals that were computed from the shape are compared with those computed from the rest
+    // shape, so that an artist's own normals are turned along and not replaced.
+    let normals = match (&example.normals, &shape_normals) {
+        (Some(own), _) if wants_normals => normal_changes(&skinning, own, rig.mesh().normals()),
+        (_, Some(computed)) => normal_changes(&skinning, computed, &rest.smooth_normals),
+        _ => Vec::new(),
     };
     let (mut moved, mut largest, mut worst) = (Vec::new(), 0.0, 0);
     for (vertex, delta) in positions.iter().enumerate() {
@@ -115,20 +96,38 @@ pub fn example_delta(rig: &Rig, rest: &RestShape, example: &Example, params: &De
     ExampleDelta { positions, normals, moved, largest, vertex: worst, unreachable }
 }
 
-/// Normals that were computed from the shape are compared with those computed from the rest shape,
-/// so that an artist's own normals are turned along and not replaced.
-fn normal_changes(
+/// What the example adds, at rest or after skinning, `vertex`.
+fn position_deltas(
     rig: &Rig,
+    rest: &RestShape,
     example: &Example,
-    smooth_rest_normals: &[Vec3],
+    params: &DeltaParams,
     skinning: &PosedSkinning,
 ) -> Vec<Vec3> {
-    let mesh = rig.mesh();
-    let computed = example.normals.is_none().then(|| mesh.normals_of(&example.positions));
-    let (posed, rest) = match (&example.normals, &computed) {
-        (Some(own), _) => (own.as_slice(), mesh.normals()),
-        (None, computed) => (computed.as_deref().unwrap_or_default(), smooth_rest_normals),
+    let rest_positions = rig.mesh().positions();
+    let axes = match params.space {
+        DeltaSpace::Inverse => None,
+        DeltaSpace::Forward { frame } => Some(Axes::new(rig, &example.pose, frame)),
     };
+    let mut deltas: Vec<Vec3> = (0..rest_positions.len())
+        .into_par_iter()
+        .map(|vertex| {
+            let (rest, posed) = (rest_positions[vertex].as_dvec3(), example.positions[vertex].as_dvec3());
+            let delta = match &axes {
+                None => skinning.inverse_position(vertex, posed, rest) - rest,
+                Some(axes) => axes.of(rig, vertex).inverse() * (posed - skinning.position(vertex, rest)),
+            };
+            delta.as_vec3()
+        })
+        .collect();
+    let limit = (APART * rig.mesh().size()) as f32;
+    for seam in &rest.seams {
+        join_seam(seam, &example.positions, limit, &mut deltas);
+    }
+    deltas
+}
+
+fn normal_changes(skinning: &PosedSkinning, posed: &[Vec3], rest: &[Vec3]) -> Vec<Vec3> {
     (0..rest.len())
         .into_par_iter()
         .map(|v| (skinning.inverse_normal(v, posed[v].as_dvec3()) - rest[v].as_dvec3()).as_vec3())
