@@ -158,10 +158,13 @@ impl ExampleSet {
         }
         let mut names = std::collections::HashSet::new();
         for (index, example) in examples.iter().enumerate() {
-            if example.name.is_empty() || !names.insert(example.name.as_str()) {
+            if !names.insert(example.name.as_str()) {
                 return Err(ExamplesError::Name { index, name: example.name.clone() });
             }
-            check_example(&rig, example)?;
+            check_example(&rig, example).map_err(|error| match error {
+                ExamplesError::Name { name, .. } => ExamplesError::Name { index, name },
+                other => other,
+            })?;
         }
         Ok(Self { rig, examples })
     }
@@ -215,72 +218,70 @@ impl ExampleSet {
     /// left out and listed. With `allow_compromise` (a ridge), equal poses may have different
     /// shapes; without, that is an error.
     pub fn for_training(&self, allow_compromise: bool) -> Result<(Self, Vec<MergedExample>), ExamplesError> {
-        let limit = SAME_SHAPE * self.rig.mesh().size();
-        let rest = self.motions(&self.rig.rest_pose());
-        let mut kept: Vec<(usize, Motions)> = Vec::new();
-        let mut merged = Vec::new();
-        for (index, example) in self.examples.iter().enumerate() {
-            let motions = self.motions(&example.pose);
-            if motions.same_as(&rest) {
-                // The character may stand elsewhere; its rest shape does too.
-                let at_rest = self.rest_shape_in(&example.pose);
-                let (vertex, distance) = furthest(&at_rest, &example.positions);
-                if distance > limit {
-                    return Err(ExamplesError::MovedAtRest { name: example.name.clone(), vertex, distance });
-                }
-                merged.push(MergedExample { name: example.name.clone(), same_as: None, distance });
+        let all: Vec<&Example> = self.examples.iter().collect();
+        let (kept, merged) = distinct_examples(&self.rig, &all, allow_compromise)?;
+        Ok((self.select(&kept)?, merged))
+    }
+}
+
+/// The rule of [`ExampleSet::for_training`] for examples that are not in one set: which of them are
+/// kept, rising, and which say nothing new.
+pub(crate) fn distinct_examples(
+    rig: &Rig,
+    examples: &[&Example],
+    allow_compromise: bool,
+) -> Result<(Vec<usize>, Vec<MergedExample>), ExamplesError> {
+    let limit = SAME_SHAPE * rig.mesh().size();
+    let rest = Motions::of(rig, &rig.rest_pose());
+    let mut kept: Vec<(usize, Motions)> = Vec::new();
+    let mut merged = Vec::new();
+    for (index, example) in examples.iter().enumerate() {
+        let motions = Motions::of(rig, &example.pose);
+        if motions.same_as(&rest) {
+            // The character may stand elsewhere; its rest shape does too.
+            let at_rest = moved(rig.mesh().positions(), whole_motion(rig, &example.pose));
+            let (vertex, distance) = furthest(&at_rest, &example.positions);
+            if distance > limit {
+                return Err(ExamplesError::MovedAtRest { name: example.name.clone(), vertex, distance });
+            }
+            merged.push(MergedExample { name: example.name.clone(), same_as: None, distance });
+            continue;
+        }
+        let twin = kept.iter().find(|(_, other)| other.same_as(&motions)).map(|&(twin, _)| twin);
+        if let Some(twin) = twin {
+            let twin = examples[twin];
+            let (vertex, distance) = furthest(&brought_to(rig, twin, &example.pose), &example.positions);
+            if distance <= limit {
+                let same_as = Some(twin.name.clone());
+                merged.push(MergedExample { name: example.name.clone(), same_as, distance });
                 continue;
             }
-            let twin = kept.iter().find(|(_, other)| other.same_as(&motions)).map(|&(twin, _)| twin);
-            if let Some(twin) = twin {
-                let twin = &self.examples[twin];
-                let (vertex, distance) = furthest(&self.brought_to(twin, &example.pose), &example.positions);
-                if distance <= limit {
-                    let same_as = Some(twin.name.clone());
-                    merged.push(MergedExample { name: example.name.clone(), same_as, distance });
-                    continue;
-                }
-                if !allow_compromise {
-                    return Err(ExamplesError::SamePose {
-                        first: twin.name.clone(),
-                        second: example.name.clone(),
-                        vertex,
-                        distance,
-                    });
-                }
+            if !allow_compromise {
+                return Err(ExamplesError::SamePose {
+                    first: twin.name.clone(),
+                    second: example.name.clone(),
+                    vertex,
+                    distance,
+                });
             }
-            kept.push((index, motions));
         }
-        let indices: Vec<usize> = kept.into_iter().map(|(index, _)| index).collect();
-        Ok((self.select(&indices)?, merged))
+        kept.push((index, motions));
     }
+    Ok((kept.into_iter().map(|(index, _)| index).collect(), merged))
+}
 
-    fn motions(&self, pose: &Pose) -> Motions {
-        let skeleton = self.rig.skeleton();
-        Motions {
-            joints: (0..skeleton.joint_count()).map(|joint| pose.motion_of(skeleton, joint)).collect(),
-            controls: pose.controls.clone(),
-            size: self.rig.mesh().size(),
-        }
+/// How the character as a whole has moved: the first root, `world from rest`.
+fn whole_motion(rig: &Rig, pose: &Pose) -> DAffine3 {
+    let skeleton = rig.skeleton();
+    match skeleton.first_root() {
+        Some(root) => pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest,
+        None => DAffine3::IDENTITY,
     }
+}
 
-    /// How the character as a whole has moved: the first root, `world from rest`.
-    fn whole_motion(&self, pose: &Pose) -> DAffine3 {
-        let skeleton = self.rig.skeleton();
-        match skeleton.first_root() {
-            Some(root) => pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest,
-            None => DAffine3::IDENTITY,
-        }
-    }
-
-    fn rest_shape_in(&self, pose: &Pose) -> Vec<Vec3> {
-        moved(self.rig.mesh().positions(), self.whole_motion(pose))
-    }
-
-    /// The shape of `example`, moved as a whole to where `pose` stands.
-    fn brought_to(&self, example: &Example, pose: &Pose) -> Vec<Vec3> {
-        moved(&example.positions, self.whole_motion(pose) * self.whole_motion(&example.pose).inverse())
-    }
+/// The shape of `example`, moved as a whole to where `pose` stands.
+fn brought_to(rig: &Rig, example: &Example, pose: &Pose) -> Vec<Vec3> {
+    moved(&example.positions, whole_motion(rig, pose) * whole_motion(rig, &example.pose).inverse())
 }
 
 /// The motion of every joint and the value of every control.
@@ -291,6 +292,15 @@ struct Motions {
 }
 
 impl Motions {
+    fn of(rig: &Rig, pose: &Pose) -> Self {
+        let skeleton = rig.skeleton();
+        Self {
+            joints: (0..skeleton.joint_count()).map(|joint| pose.motion_of(skeleton, joint)).collect(),
+            controls: pose.controls.clone(),
+            size: rig.mesh().size(),
+        }
+    }
+
     fn same_as(&self, other: &Self) -> bool {
         let same_joint = |a: &JointMotion, b: &JointMotion| {
             crate::driver::features::geodesic_angle(a.rotation, b.rotation) <= SAME_POSE
@@ -314,8 +324,12 @@ fn furthest(a: &[Vec3], b: &[Vec3]) -> (usize, f64) {
         .fold((0, 0.0), |worst, next| if next.1 > worst.1 { next } else { worst })
 }
 
-fn check_example(rig: &Rig, example: &Example) -> Result<(), ExamplesError> {
+/// What can be wrong with one example by itself.
+pub(crate) fn check_example(rig: &Rig, example: &Example) -> Result<(), ExamplesError> {
     let name = || example.name.clone();
+    if example.name.is_empty() {
+        return Err(ExamplesError::Name { index: 0, name: name() });
+    }
     let vertices =
         |found: usize| ExamplesError::VertexCount { name: name(), found, expected: rig.vertex_count() };
     if example.positions.len() != rig.vertex_count() {

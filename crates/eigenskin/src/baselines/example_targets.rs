@@ -10,9 +10,10 @@ use super::{blended, carry_with_root, displacements_from_root};
 use crate::displacements::rest_displacements;
 use crate::driver::{Driver, Interpolant, RbfError, RbfParams, Ridge, Samples, Width, fit_rbf};
 use crate::examples::ExampleSet;
+use crate::fit::isometric::isometric_coordinates;
 use crate::fit::joint_driver::feature_groups;
 use crate::fit::{EigenSkinParams, FitError};
-use crate::numeric::{Matrix, symmetric_eigen};
+use crate::numeric::Matrix;
 use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::skinning::{BaseSkinning, PosedSkinning};
@@ -186,7 +187,7 @@ fn cardinal_driver(
     interpolation: &RbfParams,
 ) -> Result<Driver, RbfError> {
     let count = fields.len();
-    let coordinates = isometric_coordinates(fields);
+    let coordinates = field_coordinates(fields);
     let chosen = fit_rbf(samples, &coordinates, interpolation).or_else(|error| match error {
         RbfError::Singular { .. } => {
             let rescued = RbfParams { ridge: Ridge::Fixed(RESCUE_RIDGE), ..interpolation.clone() };
@@ -209,19 +210,13 @@ fn cardinal_driver(
 
 /// Few numbers per sample (`sample × coordinate`, rest first) with the same inner products as the
 /// fields (`example × point`): errors in them are errors of the shapes.
-fn isometric_coordinates(fields: &[&[Vec3]]) -> Vec<f64> {
+fn field_coordinates(fields: &[&[Vec3]]) -> Vec<f64> {
     let count = fields.len();
     let product = |a: &[Vec3], b: &[Vec3]| -> f64 {
         a.iter().zip(b).map(|(a, b)| a.as_dvec3().dot(b.as_dvec3())).sum()
     };
-    let (values, vectors) =
-        symmetric_eigen(&Matrix::from_fn(count, count, |a, b| product(fields[a], fields[b])));
-    let of_example = |example: usize| {
-        let values = &values;
-        let vectors = &vectors;
-        (0..count).map(move |c| values[c].max(0.0).sqrt() * vectors[(example, c)])
-    };
-    vec![0.0; count].into_iter().chain((0..count).flat_map(of_example)).collect()
+    let gram = Matrix::from_fn(count, count, |a, b| product(fields[a], fields[b]));
+    vec![0.0; count].into_iter().chain(isometric_coordinates(&gram)).collect()
 }
 
 #[cfg(test)]
@@ -248,7 +243,7 @@ mod tests {
             vec![Vec3::new(0.5, -1.0, 3.0), Vec3::X],
             vec![Vec3::new(1.5, 1.0, 3.0), Vec3::new(1.0, 1.0, 0.0)],
         ];
-        let coordinates = isometric_coordinates(&fields.each_ref().map(Vec::as_slice));
+        let coordinates = field_coordinates(&fields.each_ref().map(Vec::as_slice));
         let row = |sample: usize| &coordinates[3 * sample..3 * (sample + 1)];
         assert!(row(0).iter().all(|&c| c == 0.0));
         for a in 0..3 {

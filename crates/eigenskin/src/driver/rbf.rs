@@ -8,6 +8,8 @@
 //! pivoted LU. R is the ridge: zero in the row of rest, so that rest stays exact while examples
 //! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
 
+use rayon::prelude::*;
+
 use super::samples::Samples;
 use super::{Clamp, Combine, Driver, Interpolant, Kernel, Tail};
 use crate::numeric::{self, Matrix};
@@ -279,9 +281,14 @@ impl<'a> System<'a> {
         }
         let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
         let mut best: Option<Solution> = None;
-        for step in 0..=STEPS {
-            let width = low * (high / low).powf(step as f64 / STEPS as f64);
-            let next = self.solve(vec![width; count], ridge);
+        let solutions: Vec<Solution> = (0..=STEPS)
+            .into_par_iter()
+            .map(|step| {
+                let width = low * (high / low).powf(step as f64 / STEPS as f64);
+                self.solve(vec![width; count], ridge)
+            })
+            .collect();
+        for next in solutions {
             let better = best.as_ref().is_none_or(|best| {
                 match (next.condition <= COMFORTABLE_CONDITION, best.condition <= COMFORTABLE_CONDITION) {
                     // Two examples or fewer predict nothing: the widest comfortable kernel is smoothest.

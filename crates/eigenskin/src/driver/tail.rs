@@ -29,6 +29,15 @@ impl Tail {
         }
     }
 
+    /// The same kind of tail with its coefficients changed.
+    pub(crate) fn map(&self, change: impl Fn(&[f64]) -> Vec<f64>) -> Self {
+        match self {
+            Self::None => Self::None,
+            Self::Constant(coefficients) => Self::Constant(change(coefficients)),
+            Self::Linear(coefficients) => Self::Linear(change(coefficients)),
+        }
+    }
+
     /// Adds the polynomial at given linear coordinates to `outputs` (`output`).
     pub(super) fn add_to(&self, linear: &[f64], outputs: &mut [f64]) {
         let terms = std::iter::once(1.0).chain(linear.iter().copied());

@@ -4,8 +4,11 @@
 pub mod allocation;
 pub mod coordinates;
 pub mod eigenskin;
+pub(crate) mod isometric;
 pub(crate) mod joint_driver;
 mod normal_fields;
+pub mod psd;
 
 pub use allocation::Budget;
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};
+pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};

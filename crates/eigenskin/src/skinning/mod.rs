@@ -8,6 +8,7 @@ pub mod linear_blend;
 pub mod rigid;
 
 use glam::{DAffine3, DMat3, DVec3};
+use rayon::prelude::*;
 
 use crate::pose::Pose;
 use crate::rig::Rig;
@@ -68,15 +69,20 @@ impl PosedSkinning {
         let joints: Vec<DAffine3> = pose.posed_from_rest(rig.skeleton()).collect();
         let transforms: Vec<(DAffine3, Conditioning)> = match base {
             BaseSkinning::Rigid => (0..rig.vertex_count())
+                .into_par_iter()
                 .map(|v| with_conditioning(rigid::transform(rig.weights().of(v), &joints)))
                 .collect(),
             BaseSkinning::LinearBlend => (0..rig.vertex_count())
+                .into_par_iter()
                 .map(|v| with_conditioning(linear_blend::transform(rig.weights().of(v), &joints)))
                 .collect(),
             BaseSkinning::DualQuaternion => {
                 let mut parts = dual_quaternion::Joints::new(rig.skeleton());
                 parts.set(rig.skeleton(), &joints);
-                (0..rig.vertex_count()).map(|v| parts.transform(rig.weights().of(v))).collect()
+                (0..rig.vertex_count())
+                    .into_par_iter()
+                    .map(|v| parts.transform(rig.weights().of(v)))
+                    .collect()
             }
         };
         let (posed_from_rest, conditioning) = transforms.into_iter().unzip();
