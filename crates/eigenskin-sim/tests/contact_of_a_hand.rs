@@ -159,13 +159,14 @@ fn a_finger_does_not_enter_itself() {
 }
 
 #[test]
-#[ignore = "takes minutes; run with --ignored --nocapture"]
 fn a_fist() {
     let Some(rig) = hand("a_fist") else { return };
-    let [proximal, middle, distal] =
-        ["proximal", "intermediate", "distal"].map(|part| format!("finger-phalanx-{part}"));
-    for share in [0.7, 1.0] {
-        let turns = [(&*proximal, -80.0 * share), (&*middle, -90.0 * share), (&*distal, -60.0 * share)];
-        both(&rig, &turns);
-    }
+    let parts = ["proximal", "intermediate", "distal"].map(|part| format!("finger-phalanx-{part}"));
+    let turns: Vec<(&str, f64)> = parts.iter().map(|part| &**part).zip([-80.0, -90.0, -60.0]).collect();
+    let [without, with] = both(&rig, &turns);
+    // Around bones this thick a full fist squeezes some points inside out, so that it is dropped; yet
+    // contact must keep the fingers out of the palm. 5.4 mm and 1.4 mm were seen.
+    let [deep, shallow] = [&without, &with].map(|bent| bent.penetration.deepest);
+    assert!(deep > 4e-3 && shallow < 2e-3, "{:?} {:?}", without.penetration, with.penetration);
+    assert!(2 * with.penetration.points <= without.penetration.points, "{:?}", with.penetration);
 }

@@ -280,36 +280,3 @@ fn failures_say_what_to_do() {
     assert!(error.share < 0.1 && error.reached.len() == 1, "{error:?}");
     assert!(error.to_string().contains("% of the way"), "{error}");
 }
-
-#[test]
-#[ignore = "prints how a long bar is solved; run with --ignored --nocapture"]
-fn a_long_bar_bends_to_ninety_degrees() {
-    let counts = [6, 6, 66];
-    let problem = finger(Lattice::of_box(counts), counts, 3.0, Model::StableNeoHookean);
-    let seconds = std::time::Instant::now();
-    let mut solver = Solver::new(&problem).unwrap();
-    println!(
-        "{} cells, {} unknowns: symbolic {:.3} s, {} entries in the factor",
-        problem.lattice().cell_count(),
-        3 * problem.lattice().node_count(),
-        seconds.elapsed().as_secs_f64(),
-        solver.factor_entries()
-    );
-    let rest = solver.rest();
-    let stops: Vec<f64> = (1..=6).map(|step| step as f64 / 6.0).collect();
-    let seconds = std::time::Instant::now();
-    let states =
-        follow(&mut solver, &rest, |t| bent(counts, 90.0 * t), &stops, &PathParams::default()).unwrap();
-    println!("bent by 90°: {:.2} s", seconds.elapsed().as_secs_f64());
-    for state in &states {
-        println!(
-            "  {} iterations, {} factorisations, {} projected, smallest volume {:.3}, {} inverted, stable {}",
-            state.iterations,
-            state.factorizations,
-            state.projected,
-            state.smallest_volume,
-            state.inverted,
-            state.stable
-        );
-    }
-}

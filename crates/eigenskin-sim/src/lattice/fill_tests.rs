@@ -154,21 +154,3 @@ fn bad_parameters_are_named() {
         Err(FillError::BadParameter { name: "the thinnest limb", .. })
     ));
 }
-
-#[test]
-#[ignore = "prints a speed, asserts nothing"]
-fn speed_on_many_triangles() {
-    let (points, triangles) = sphere(110);
-    let start = std::time::Instant::now();
-    let surface = surface_of(&points, &triangles);
-    let prepared = start.elapsed();
-    let filling = fill(&surface, 0.2, &[], &FillParams::default()).unwrap();
-    let filled = start.elapsed();
-    crate::embedding::embed(&surface, &filling);
-    println!(
-        "{} triangles: surface {prepared:?}, and {} cells {filled:?}, and embedding {:?}",
-        triangles.len(),
-        filling.lattice.cell_count(),
-        start.elapsed()
-    );
-}

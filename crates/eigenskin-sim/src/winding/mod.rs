@@ -303,28 +303,4 @@ mod tests {
         assert_eq!(nothing.at(DVec3::ZERO), 0.0);
         assert!(nothing.closest(DVec3::ZERO).is_none());
     }
-
-    #[test]
-    #[ignore = "prints a speed, asserts nothing"]
-    fn speed_against_the_direct_sum() {
-        let (points, triangles) = sphere(110);
-        let mut random = Random(5);
-        let eyes: Vec<DVec3> = (0..2000).map(|_| 1.5 * random.point()).collect();
-        let start = std::time::Instant::now();
-        let winding = Winding::new(&points, &triangles);
-        let built = start.elapsed();
-        let start = std::time::Instant::now();
-        let fast: Vec<f64> = eyes.iter().map(|&eye| winding.at(eye)).collect();
-        let fast_time = start.elapsed();
-        let start = std::time::Instant::now();
-        let slow: Vec<f64> = eyes.iter().map(|&eye| direct(&points, &triangles, eye)).collect();
-        let slow_time = start.elapsed();
-        let worst = fast.iter().zip(&slow).fold(0.0, |w: f64, (a, b)| w.max((a - b).abs()));
-        println!(
-            "{} triangles: tree {built:?}, {:.2} µs a point, {:.0} times faster, error {worst:.1e}",
-            triangles.len(),
-            fast_time.as_secs_f64() * 1e6 / eyes.len() as f64,
-            slow_time.as_secs_f64() / fast_time.as_secs_f64()
-        );
-    }
 }
