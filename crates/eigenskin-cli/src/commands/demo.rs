@@ -33,16 +33,16 @@ pub struct Args {
     /// As many poses as the EigenSkin paper has: 120 to learn from, 25 random ones to test with
     #[arg(long)]
     full: bool,
-    /// Poses per degree of freedom to learn from, one joint at a time [default: 3, full: 6]
+    /// Poses per degree of freedom to learn from, one joint at a time [default: 4, full: 6]
     #[arg(long, value_name = "N")]
     per_degree: Option<usize>,
     /// Poses of two neighbouring joints to learn from
     #[arg(long, value_name = "N", default_value_t = 0)]
     coupled: usize,
-    /// Random poses of all joints to test with, besides fist, pinch and others [default: 4, full: 25]
+    /// Random poses of all joints to test with, besides fist, pinch and others [default: 6, full: 25]
     #[arg(long, value_name = "N")]
     validation_poses: Option<usize>,
-    /// The most cubes of the lattice that is the tissue [default: 1000, full: 3000]
+    /// The most cubes of the lattice that is the tissue [default: 1500, full: 3000]
     #[arg(long, value_name = "N")]
     cubes: Option<usize>,
     /// Let parts of the hand pass through each other: faster, and wrong where skin touches skin
@@ -68,13 +68,13 @@ impl Args {
         let choose =
             |given: Option<usize>, short, full| given.unwrap_or(if self.full { full } else { short });
         HandPlan {
-            per_degree: choose(self.per_degree, 3, 6),
+            per_degree: choose(self.per_degree, 4, 6),
             between: true,
             coupled: self.coupled,
-            validation_poses: choose(self.validation_poses, 4, 25),
+            validation_poses: choose(self.validation_poses, 6, 25),
             named_poses: true,
             seed: SEED,
-            cubes: choose(self.cubes, 1000, 3000),
+            cubes: choose(self.cubes, 1500, 3000),
             contact: !self.no_contact,
         }
     }
