@@ -55,15 +55,16 @@ const MOVED: f64 = 1e-4;
 /// How supports are cut.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SupportParams {
-    /// points whose displacement exceeds this share of the joint's largest; default 0.04
-    pub threshold: f64,
+    /// points whose displacement exceeds this share of the joint's largest; default `None`: the
+    /// paper's 0.04, or more where that makes better use of a limit per vertex
+    pub threshold: Option<f64>,
     /// how the support ends; default smooth
     pub border: Border,
 }
 
 impl Default for SupportParams {
     fn default() -> Self {
-        Self { threshold: 0.04, border: Border::Smooth }
+        Self { threshold: None, border: Border::Smooth }
     }
 }
 
@@ -74,6 +75,15 @@ pub enum Border {
     Hard,
     /// grows outward: full above the threshold, falling smoothly to nothing at half of it
     Smooth,
+}
+
+/// Where supports end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cut {
+    /// share of the joint's largest displacement
+    pub threshold: f64,
+    /// how the support ends there
+    pub border: Border,
 }
 
 /// Where one joint (or control) acts, and what it was observed to do there.
@@ -110,7 +120,7 @@ pub fn joint_supports(
     displacements: &RestDisplacements,
     movers: &[Mover],
     moved: &[Vec<usize>],
-    params: &SupportParams,
+    cut: Cut,
 ) -> Vec<JointSupport> {
     let nearness = Nearness::new(set.rig(), displacements);
     (0..movers.len())
@@ -124,7 +134,7 @@ pub fn joint_supports(
                 if is_alone { 1.0 } else { nearness.share(mover, &moved[example], movers, point) }
             };
             (!examples.is_empty())
-                .then(|| cut_support(movers[mover], examples, is_alone, displacements, share, params))
+                .then(|| cut_support(movers[mover], examples, is_alone, displacements, share, cut))
         })
         .collect()
 }
@@ -135,7 +145,7 @@ fn cut_support(
     is_alone: bool,
     displacements: &RestDisplacements,
     share: impl Fn(usize, usize) -> f32,
-    params: &SupportParams,
+    cut: Cut,
 ) -> JointSupport {
     let point_count = displacements.points.group_count();
     let mut largest_at = vec![0f32; point_count];
@@ -149,7 +159,7 @@ fn cut_support(
     let largest = largest_at.iter().copied().fold(0.0, f32::max);
     let (mut points, mut mask) = (Vec::new(), Vec::new());
     for (point, &here) in largest_at.iter().enumerate() {
-        let amount = border_mask(f64::from(here), f64::from(largest), params);
+        let amount = border_mask(f64::from(here), f64::from(largest), cut);
         if amount > 0.0 {
             points.push(point as u32);
             mask.push(amount as f32);
@@ -171,12 +181,12 @@ fn cut_support(
 }
 
 /// 1 inside the support, 0 outside.
-fn border_mask(displacement: f64, largest: f64, params: &SupportParams) -> f64 {
+fn border_mask(displacement: f64, largest: f64, cut: Cut) -> f64 {
     if displacement <= 0.0 {
         return 0.0;
     }
-    let limit = params.threshold * largest;
-    match params.border {
+    let limit = cut.threshold * largest;
+    match cut.border {
         Border::Hard => f64::from(u8::from(displacement > limit)),
         Border::Smooth if limit <= 0.0 => 1.0,
         Border::Smooth => {

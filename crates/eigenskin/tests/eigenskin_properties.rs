@@ -63,7 +63,7 @@ proptest! {
         let set = sweeps(&rig);
         let params = EigenSkinParams {
             base,
-            support: SupportParams { threshold: 0.0, border: Border::Hard },
+            support: SupportParams { threshold: Some(0.0), border: Border::Hard },
             budget: unlimited(),
             interpolation: RbfParams { kernel, ridge: Ridge::Fixed(0.0), ..RbfParams::default() },
             ..EigenSkinParams::default()

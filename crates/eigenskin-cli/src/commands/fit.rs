@@ -111,9 +111,10 @@ pub struct EigenSkinArgs {
     /// How a joint's region ends
     #[arg(long, value_enum, default_value = "smooth")]
     support_border: BorderArg,
-    /// Where it ends: share of the joint's largest displacement
-    #[arg(long, value_name = "SHARE", default_value_t = 0.04)]
-    support_threshold: f64,
+    /// Where it ends: share of the joint's largest displacement [default: the paper's 0.04, or more
+    /// where that makes better use of the limit per vertex]
+    #[arg(long, value_name = "SHARE")]
+    support_threshold: Option<f64>,
     /// Radial function between poses: gaussian, exponential (the paper's), linear, cubic, quintic,
     /// thin-plate, multiquadric, inverse-multiquadric or wendland-c2
     #[arg(long, value_parser = parse_kernel, default_value = "gaussian")]
@@ -409,6 +410,7 @@ pub fn fit_json(fit: &EigenSkinFit, training: &Evaluation, written: &ModelWriteR
         "components": fit.model.component_count(),
         "largest_tuple_count": fit.model.most_tuples_per_vertex(),
         "rest_space_error": fit.rest_space_error,
+        "support_threshold": fit.support_threshold,
         "training": super::evaluate::evaluation_json(training),
         "targets": written.targets,
         "bytes": written.bytes,

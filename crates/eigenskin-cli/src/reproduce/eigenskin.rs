@@ -103,7 +103,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 /// soft border, exponential kernels.
 fn paper_params(components: usize) -> EigenSkinParams {
     EigenSkinParams {
-        support: SupportParams { threshold: 0.04, border: Border::Hard },
+        support: SupportParams { threshold: Some(0.04), border: Border::Hard },
         budget: Budget { per_vertex: None, per_joint: Some(components), total: None },
         interpolation: RbfParams {
             kernel: Kernel::Exponential,

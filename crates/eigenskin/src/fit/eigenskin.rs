@@ -1,21 +1,22 @@
 //! EigenSkin (Kry, James, Pai 2002 §2): displacements pulled back to rest, local joint supports,
 //! principal components per support, coordinates interpolated over each joint's own rotation.
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
 
-use super::allocation::{Budget, allocate};
-use super::coordinates::{KeptBasis, SupportCoordinates, example_coordinates, rest_space_error};
+use super::allocation::Budget;
+use super::coordinates::{KeptBasis, SupportCoordinates};
 use super::joint_driver::fit_joint_driver;
 use super::normal_fields::normal_fields;
-use crate::basis::{PrincipalComponents, principal_components};
+use super::regions::Regions;
+use crate::basis::PrincipalComponents;
 use crate::displacements::{RestDisplacements, rest_displacements};
 use crate::driver::{Interpolant, RbfError, RbfFit, RbfParams, Ridge};
 use crate::examples::{ExampleSet, ExamplesError, MergedExample};
 use crate::model::{DisplacementBasis, Layer, Model, ModelError, Stage};
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
-use crate::supports::{JointSupport, Mover, SupportParams, joint_supports, moved_by_examples};
+use crate::supports::{JointSupport, Mover, SupportParams, moved_by_examples};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +67,8 @@ pub struct EigenSkinFit {
     pub merged: Vec<MergedExample>,
     /// examples used
     pub example_count: usize,
+    /// where supports were cut: share of a joint's largest displacement
+    pub support_threshold: f64,
     /// ‖u − model's displacement‖ / ‖u‖ over all examples, in rest space; zero when there was
     /// nothing to correct
     pub rest_space_error: f64,
@@ -131,8 +134,8 @@ pub enum FitError {
 
 /// Fits an EigenSkin model.
 pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<EigenSkinFit, FitError> {
-    if !(0.0..1.0).contains(&params.support.threshold) {
-        return Err(FitError::Threshold(params.support.threshold));
+    if let Some(threshold) = params.support.threshold.filter(|threshold| !(0.0..1.0).contains(threshold)) {
+        return Err(FitError::Threshold(threshold));
     }
     if let Some(margin) = params.clamp_margin.filter(|margin| !(margin.is_finite() && *margin >= 0.0)) {
         return Err(FitError::ClampMargin(margin));
@@ -141,30 +144,12 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
     let movers = Mover::all(set.rig());
     let moved = moved_by_examples(&set, &movers);
 
-    // §2.2: displacements and where each joint acts.
+    // §2.2, §2.3: displacements, where each joint acts, and what it does there.
     let displacements = rest_displacements(&set, params.base);
-    let supports = joint_supports(&set, &displacements, &movers, &moved, &params.support);
-    if supports.is_empty() {
-        return Err(FitError::NothingMoves);
-    }
-
-    // §2.3: principal components of each support, and how many of them to keep.
-    let components: Vec<PrincipalComponents> =
-        supports.par_iter().map(|s| principal_components(&s.displacements, s.examples.len())).collect();
-    let counts = component_counts(&components, &supports, &displacements, &params.budget);
-    let bases: Vec<KeptBasis> = supports
-        .par_iter()
-        .zip(&components)
-        .zip(&counts)
-        .map(|((support, components), &count)| kept_basis(support, components, count))
-        .collect();
+    let Regions { threshold, supports, components, counts, bases, acting, coordinates, error } =
+        Regions::best(&set, &displacements, &movers, &moved, params)?;
 
     // §2.4: coordinates of the examples, interpolated over each joint's motion.
-    let support_of: Vec<Option<usize>> =
-        movers.iter().map(|mover| supports.iter().position(|support| support.mover == *mover)).collect();
-    let acting: Vec<Vec<usize>> =
-        moved.iter().map(|movers| movers.iter().filter_map(|&mover| support_of[mover]).collect()).collect();
-    let coordinates = example_coordinates(&displacements, &bases, &acting);
     let per_support: Vec<(Layer, JointReport)> = (0..supports.len())
         .into_par_iter()
         .map(|index| {
@@ -187,30 +172,16 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
         })
         .collect::<Result<_, FitError>>()?;
 
-    let rest_space_error = rest_space_error(&displacements, &bases, &acting, &coordinates);
     let (layers, joints) = per_support.into_iter().unzip();
     let model = Model::new(set.rig().clone(), params.base, layers)?;
-    Ok(EigenSkinFit { model, joints, merged, example_count: set.len(), rest_space_error })
-}
-
-fn component_counts(
-    components: &[PrincipalComponents],
-    supports: &[JointSupport],
-    displacements: &RestDisplacements,
-    budget: &Budget,
-) -> Vec<usize> {
-    let energies: Vec<Vec<f64>> =
-        components.iter().map(|c| c.singular_values.iter().map(|s| s * s).collect()).collect();
-    let points: Vec<&[u32]> = supports.iter().map(|s| s.points.as_slice()).collect();
-    allocate(&energies, &points, displacements.points.group_count(), budget)
-}
-
-fn kept_basis(support: &JointSupport, components: &PrincipalComponents, count: usize) -> KeptBasis {
-    let fields = (0..count)
-        .flat_map(|component| components.field(&support.displacements, component))
-        .map(DVec3::as_vec3)
-        .collect();
-    KeptBasis { points: support.points.clone(), fields }
+    Ok(EigenSkinFit {
+        model,
+        joints,
+        merged,
+        example_count: set.len(),
+        support_threshold: threshold,
+        rest_space_error: error,
+    })
 }
 
 fn layer(

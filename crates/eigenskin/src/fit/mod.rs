@@ -8,6 +8,7 @@ pub(crate) mod isometric;
 pub(crate) mod joint_driver;
 mod normal_fields;
 pub mod psd;
+mod regions;
 
 pub use allocation::Budget;
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};

@@ -1,0 +1,120 @@
+//! Where joints act and what they do there: supports, their principal components, how many are kept,
+//! and the examples' coordinates in them (EigenSkin §2.2, §2.3).
+
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::allocation::{Budget, allocate};
+use super::coordinates::{KeptBasis, example_coordinates, rest_space_error};
+use super::eigenskin::{EigenSkinParams, FitError};
+use crate::basis::{PrincipalComponents, principal_components};
+use crate::displacements::RestDisplacements;
+use crate::examples::ExampleSet;
+use crate::supports::{Cut, JointSupport, Mover, joint_supports};
+
+/// Supports cut at one threshold, and all that follows from it.
+pub(super) struct Regions {
+    /// share of a joint's largest displacement
+    pub threshold: f64,
+    /// one per joint or control that some example moves
+    pub supports: Vec<JointSupport>,
+    /// `support`
+    pub components: Vec<PrincipalComponents>,
+    /// `support` → components kept
+    pub counts: Vec<usize>,
+    /// `support`
+    pub bases: Vec<KeptBasis>,
+    /// `example` → supports that act in it
+    pub acting: Vec<Vec<usize>>,
+    /// `example`, acting support → coordinates
+    pub coordinates: Vec<Vec<Vec<f64>>>,
+    /// ‖u − what the kept components make of it‖ / ‖u‖ over all examples
+    pub error: f64,
+}
+
+/// The paper's threshold.
+const PAPER: f64 = 0.04;
+/// Larger ones to try, one after the other, as long as each pays: with many joints near each other,
+/// wide supports use up the limit of every vertex, and smaller ones leave room for more components
+/// (§2.5 proposes to mask supports to smaller regions).
+const LARGER: [f64; 4] = [0.1, 0.15, 0.2, 0.3];
+/// One that pays lowers the error to this share.
+const PAYS: f64 = 0.97;
+
+impl Regions {
+    /// Supports cut as asked; if that is left open, where the limit per vertex is used best.
+    pub fn best(
+        set: &ExampleSet,
+        displacements: &RestDisplacements,
+        movers: &[Mover],
+        moved: &[Vec<usize>],
+        params: &EigenSkinParams,
+    ) -> Result<Self, FitError> {
+        let cut_at = |threshold: f64| Self::cut_at(threshold, set, displacements, movers, moved, params);
+        let mut best = cut_at(params.support.threshold.unwrap_or(PAPER))?;
+        let is_limited = params.budget.per_vertex.is_some() && params.budget.per_joint.is_none();
+        if params.support.threshold.is_none() && is_limited {
+            for threshold in LARGER {
+                let next = cut_at(threshold)?;
+                if next.error > PAYS * best.error {
+                    break;
+                }
+                best = next;
+            }
+        }
+        Ok(best)
+    }
+
+    fn cut_at(
+        threshold: f64,
+        set: &ExampleSet,
+        displacements: &RestDisplacements,
+        movers: &[Mover],
+        moved: &[Vec<usize>],
+        params: &EigenSkinParams,
+    ) -> Result<Self, FitError> {
+        let cut = Cut { threshold, border: params.support.border };
+        let supports = joint_supports(set, displacements, movers, moved, cut);
+        if supports.is_empty() {
+            return Err(FitError::NothingMoves);
+        }
+        let components: Vec<PrincipalComponents> =
+            supports.par_iter().map(|s| principal_components(&s.displacements, s.examples.len())).collect();
+        let counts = component_counts(&components, &supports, displacements, &params.budget);
+        let bases: Vec<KeptBasis> = supports
+            .par_iter()
+            .zip(&components)
+            .zip(&counts)
+            .map(|((support, components), &count)| kept_basis(support, components, count))
+            .collect();
+        let support_of: Vec<Option<usize>> =
+            movers.iter().map(|mover| supports.iter().position(|support| support.mover == *mover)).collect();
+        let acting: Vec<Vec<usize>> = moved
+            .iter()
+            .map(|movers| movers.iter().filter_map(|&mover| support_of[mover]).collect())
+            .collect();
+        let coordinates = example_coordinates(displacements, &bases, &acting);
+        let error = rest_space_error(displacements, &bases, &acting, &coordinates);
+        Ok(Self { threshold, supports, components, counts, bases, acting, coordinates, error })
+    }
+}
+
+fn component_counts(
+    components: &[PrincipalComponents],
+    supports: &[JointSupport],
+    displacements: &RestDisplacements,
+    budget: &Budget,
+) -> Vec<usize> {
+    let energies: Vec<Vec<f64>> =
+        components.iter().map(|c| c.singular_values.iter().map(|s| s * s).collect()).collect();
+    let points: Vec<&[u32]> = supports.iter().map(|s| s.points.as_slice()).collect();
+    allocate(&energies, &points, displacements.points.group_count(), budget)
+}
+
+fn kept_basis(support: &JointSupport, components: &PrincipalComponents, count: usize) -> KeptBasis {
+    let fields = (0..count)
+        .flat_map(|component| components.field(&support.displacements, component))
+        .map(DVec3::as_vec3)
+        .collect();
+    KeptBasis { points: support.points.clone(), fields }
+}
