@@ -115,11 +115,13 @@ impl Data {
             unit,
             model: &self.fit.model,
             fit: Some(&self.fit),
+            psd: None,
             sets: vec![
                 set("training", SetKind::Training, &self.on_training, &self.training),
                 set("held out", SetKind::HeldOut, &self.on_held_out, &self.held_out),
             ],
             methods,
+            unmeasured: Vec::new(),
             written: Some(WrittenFile {
                 name: NASTY.into(),
                 targets: 3,
