@@ -288,5 +288,5 @@ fn comparison(model: &Arc<Model>, truth: &ExampleSet) -> Result<Vec<u8>> {
     let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
     let models = [("plain skinning", &plain), ("eigenskin", model)]
         .map(|(caption, model)| Shown { caption: caption.to_string(), model });
-    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors)
+    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors, palm_view())
 }

@@ -8,8 +8,10 @@ use super::options::Method;
 use crate::output::{Output, counted, figure};
 use crate::table;
 
-/// Example names in a line of the table.
-const NAMES: usize = 4;
+/// Letters of example names in a line of the table.
+const LISTED: usize = 44;
+/// Larger figures are told by their size only.
+const LARGE: f64 = 1e5;
 /// Weights that miss their examples by more are worth a word.
 const MISS: f64 = 1e-3;
 /// So is what no delta reaches, as a share of the size.
@@ -111,19 +113,25 @@ pub fn json(fit: &PsdFit, params: &PsdParams, method: Method) -> Value {
 
 /// The first names, and how many more there are.
 fn listed(names: &[String]) -> String {
-    let shown = if names.len() > NAMES + 1 { NAMES } else { names.len() };
-    let mut text = names[..shown].join(", ");
-    if shown < names.len() {
-        text += &format!(" and {} more", names.len() - shown);
+    let mut text = names.first().cloned().unwrap_or_default();
+    let mut shown = 1;
+    while let Some(name) = names.get(shown).filter(|name| text.len() + name.len() + 2 <= LISTED) {
+        text += ", ";
+        text += name;
+        shown += 1;
     }
-    text
+    match names.len().saturating_sub(shown) {
+        0 => text,
+        more => format!("{text} and {more} more"),
+    }
 }
 
 /// A figure of all prototypes.
 fn range(space: &SpaceReport, of: fn(&DriverReport) -> f64) -> String {
+    let shown = |value: f64| if value < LARGE { figure(value) } else { format!("{value:.0e}") };
     let values = || space.drivers.iter().map(of);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    match (figure(low), figure(high)) {
+    match (shown(low), shown(high)) {
         _ if high == 0.0 => "–".to_string(),
         (low, high) if low == high => low,
         (low, high) => format!("{low}–{high}"),

@@ -114,7 +114,8 @@ fn names(names: &[String]) -> String {
 fn range(space: &SpaceReport, of: fn(&DriverReport) -> f64) -> String {
     let values = || space.drivers.iter().map(of);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    match (figure(low), figure(high)) {
+    let shown = |value: f64| if value < 1e5 { figure(value) } else { format!("{value:.0e}") };
+    match (shown(low), shown(high)) {
         _ if high == 0.0 => "–".to_string(),
         (low, high) if low == high => low,
         (low, high) => format!("{low}–{high}"),
