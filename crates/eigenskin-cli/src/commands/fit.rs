@@ -129,6 +129,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         frames::select(rigs::examples_for(rig_file.rig(), set, source.path())?, args.frames.as_deref())?;
     output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
 
+    args.method.check_names(&set)?;
     let choice = progress::while_doing(quiet, "searching", || args.budget.choose(&set, &params, &rig_file))
         .with_context(|| format!("{}", source.path().display()))?;
     let most = choice.as_ref().map(|choice| choice.total);

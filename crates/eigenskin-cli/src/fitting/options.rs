@@ -3,6 +3,7 @@
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
+use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{Budget, EigenSkinParams, PsdParams};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
@@ -124,6 +125,11 @@ impl MethodArgs {
     /// The method that was chosen.
     pub fn method(&self) -> Method {
         self.method
+    }
+
+    /// Refuses names that the rig or the examples do not have.
+    pub fn check_names(&self, set: &ExampleSet) -> Result<()> {
+        self.psd.check_names(set)
     }
 
     /// What was asked for; an option that makes no sense for the method is refused.

@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use eigenskin::driver::{FeatureScale, RbfParams, Representation, Width};
+use eigenskin::examples::ExampleSet;
 use eigenskin::fit::PsdParams;
 use eigenskin::fit::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin::glam::DVec3;
 use eigenskin::model::Frame;
+use eigenskin::supports::Mover;
 
 use super::options::{Belonging, Method, check_belongings};
 
@@ -183,6 +185,36 @@ impl PsdArgs {
             prototypes: (method == Method::WeightedPsd).then_some(prototypes),
             ..params
         })
+    }
+
+    /// Refuses names that the rig or the examples do not have.
+    pub fn check_names(&self, set: &ExampleSet) -> Result<()> {
+        let examples: Vec<&str> = set.examples().iter().map(|example| example.name.as_str()).collect();
+        if let Some((name, _)) = self.radius.iter().find(|(name, _)| !examples.contains(&name.as_str())) {
+            bail!("--radius names {name:?}, but there is no such example; known are {}", examples.join(", "));
+        }
+        let rig = set.rig();
+        let movers = Mover::all(rig);
+        for (name, radii) in &self.axis_radii {
+            let mover = movers.iter().find(|mover| mover.name(rig) == name);
+            match (mover, radii) {
+                (None, _) => {
+                    let known: Vec<&str> = movers.iter().map(|mover| mover.name(rig)).collect();
+                    bail!(
+                        "--axis-radii names {name:?}, but the rig has no such control, and no such joint besides its root; known are {}",
+                        known.join(", ")
+                    )
+                }
+                (Some(Mover::Joint(_)), AxisRadii::Control(_)) => {
+                    bail!("--axis-radii gives joint {name:?} one radius; give three, one per axis")
+                }
+                (Some(Mover::Control(_)), AxisRadii::Joint(_)) => {
+                    bail!("--axis-radii gives control {name:?} three radii; give one")
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn delta_space(&self) -> DeltaSpace {

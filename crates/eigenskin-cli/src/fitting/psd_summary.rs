@@ -27,7 +27,7 @@ pub fn print_spaces(output: &Output, fit: &PsdFit) {
             vec![
                 (index + 1).to_string(),
                 space.name.clone(),
-                listed(&space.examples),
+                listed(space),
                 space.vertex_count.to_string(),
                 range(space, |driver| driver.width),
                 range(space, |driver| driver.condition),
@@ -111,9 +111,13 @@ pub fn json(fit: &PsdFit, params: &PsdParams, method: Method) -> Value {
     })
 }
 
-/// The first names, and how many more there are.
-fn listed(names: &[String]) -> String {
-    let mut text = names.first().cloned().unwrap_or_default();
+/// The first names, without the name of the space where all begin with it, and how many more there
+/// are.
+fn listed(space: &SpaceReport) -> String {
+    let prefix = format!("{}:", space.name);
+    let short: Option<Vec<&str>> = space.examples.iter().map(|name| name.strip_prefix(&prefix)).collect();
+    let names = short.unwrap_or_else(|| space.examples.iter().map(String::as_str).collect());
+    let mut text = names.first().copied().unwrap_or_default().to_string();
     let mut shown = 1;
     while let Some(name) = names.get(shown).filter(|name| text.len() + name.len() + 2 <= LISTED) {
         text += ", ";

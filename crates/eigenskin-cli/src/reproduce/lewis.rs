@@ -178,7 +178,12 @@ impl Measured {
         output.line("");
         let rows: Vec<Vec<String>> = (0..self.path.at.len())
             .map(|index| {
-                let pair = |[smirk, smile]: [f64; 2]| format!("{:.2}, {:.2}", smirk + 0.0, smile + 0.0);
+                // No minus before a zero.
+                let plain = |weight: f64| if weight.abs() < 0.005 { 0.0 } else { weight };
+                let pair = |weights: [f64; 2]| {
+                    let [smirk, smile] = weights.map(plain);
+                    format!("{smirk:.2}, {smile:.2}")
+                };
                 vec![
                     format!("{}", self.path.at[index]),
                     pair(self.path.interpolated_weights[index]),

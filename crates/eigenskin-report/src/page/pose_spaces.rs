@@ -30,6 +30,7 @@ pub(super) fn section(report: &Report) -> Markup {
 }
 
 fn space_table(fit: &PsdFit) -> Markup {
+    let any_anchors = fit.spaces.iter().any(|space| !space.anchors.is_empty());
     html! {
         div.scroll role="region" aria-label="Pose spaces in their order" tabindex="0" {
             table.names.words {
@@ -38,7 +39,7 @@ fn space_table(fit: &PsdFit) -> Markup {
                     tr {
                         th scope="col" { "pose space" }
                         th.words scope="col" { "examples" }
-                        th scope="col" { "held at nothing for" }
+                        @if any_anchors { th scope="col" { "held at nothing for" } }
                         th scope="col" { "vertices" }
                         th scope="col" { "width" }
                         th scope="col" { "condition" }
@@ -48,10 +49,12 @@ fn space_table(fit: &PsdFit) -> Markup {
                     @for (index, space) in fit.spaces.iter().enumerate() {
                         tr {
                             th scope="row" { (index + 1) ". " (space.name) }
-                            td.words { (names(&space.examples)) }
-                            td {
-                                @if space.anchors.is_empty() { "–" } @else {
-                                    (counted(space.anchors.len(), "example", "examples"))
+                            td.words { (names(space)) }
+                            @if any_anchors {
+                                td {
+                                    @if space.anchors.is_empty() { "–" } @else {
+                                        (counted(space.anchors.len(), "example", "examples"))
+                                    }
                                 }
                             }
                             td { (space.vertex_count) }
@@ -101,7 +104,11 @@ fn example_table(report: &Report, fit: &PsdFit) -> Markup {
     }
 }
 
-fn names(names: &[String]) -> String {
+/// The first names; without the name of the space where all begin with it.
+fn names(space: &SpaceReport) -> String {
+    let prefix = format!("{}:", space.name);
+    let short: Option<Vec<&str>> = space.examples.iter().map(|name| name.strip_prefix(&prefix)).collect();
+    let names = short.unwrap_or_else(|| space.examples.iter().map(String::as_str).collect());
     let shown = if names.len() > NAMES + 1 { NAMES } else { names.len() };
     let mut text = names[..shown].join(", ");
     if shown < names.len() {

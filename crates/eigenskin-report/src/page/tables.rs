@@ -78,14 +78,26 @@ pub(super) fn methods(report: &Report) -> Markup {
                 "largest number of them that any vertex carries; data are their positions as plain 32-bit "
                 "numbers. A field whose amount takes both signs needs two morph targets."
             }
-            @for UnmeasuredMethod { method, reason } in &report.unmeasured {
-                p.note { "Not measured, " (name_of(*method)) ": " (reason) "." }
+            @for (reason, methods) in reasons(&report.unmeasured) {
+                p.note { "Not measured: " (methods.join(", ")) ". Why: " (reason) "." }
             }
             @if report.methods.iter().any(|method| method.method == Method::LinearMap) {
                 (glossary(report))
             }
         }
     }
+}
+
+/// Methods without figures, by reason, in their order.
+fn reasons(unmeasured: &[UnmeasuredMethod]) -> Vec<(&str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for UnmeasuredMethod { method, reason } in unmeasured {
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, methods)) => methods.push(name_of(*method)),
+            None => reasons.push((reason, vec![name_of(*method)])),
+        }
+    }
+    reasons
 }
 
 /// What the methods are.
