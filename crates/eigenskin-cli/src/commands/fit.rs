@@ -38,8 +38,6 @@ pub struct Args {
     #[arg(long, short, value_name = "MODEL.glb")]
     output: PathBuf,
     #[command(flatten)]
-    method: MethodArgs,
-    #[command(flatten)]
     budget: BudgetArgs,
     /// Also fit without each example in turn, and report the error on what was left out
     #[arg(long)]
@@ -65,6 +63,9 @@ pub struct Args {
     /// Write what was done as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    // Last, as its headings in the help hold for all that follows.
+    #[command(flatten)]
+    method: MethodArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]

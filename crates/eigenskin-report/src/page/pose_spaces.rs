@@ -23,6 +23,7 @@ pub(super) fn section(report: &Report) -> Markup {
                 "examples are. “Width” is how far an example reaches, in radians or values of a control; a large "
                 "“condition” says that examples crowd."
             }
+            p.hint { "The table is wide: scroll it sideways." }
             (space_table(fit))
             (example_table(report, fit))
         }
