@@ -165,7 +165,7 @@ impl MethodArgs {
             ..PsdParams::default()
         };
         let rbf = self.interpolation(Ridge::Fixed(0.0));
-        Ok(MethodParams::Psd(self.psd.params(params, rbf, self.width.is_some(), self.method)?))
+        Ok(MethodParams::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
     }
 
     fn interpolation(&self, ridge: Ridge) -> RbfParams {

@@ -146,7 +146,7 @@ impl PsdArgs {
     /// `params` with these options; `width_given` tells whether the width of `rbf` was asked for.
     pub fn params(
         &self,
-        params: PsdParams,
+        params: &PsdParams,
         mut rbf: RbfParams,
         width_given: bool,
         method: Method,
@@ -183,7 +183,7 @@ impl PsdArgs {
             features: self.axis_radii.iter().map(|(name, radii)| feature(name, *radii, width)).collect(),
             order: self.order.clone().unwrap_or(SpaceOrder::NarrowFirst),
             prototypes: (method == Method::WeightedPsd).then_some(prototypes),
-            ..params
+            ..*params
         })
     }
 

@@ -38,7 +38,9 @@ pub fn directions() -> Result<Vec<Direction>> {
     let plain = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
     let sculpted = Vec3::new(0.3, 0.4, 0.0);
     let mut positions = shape(&plain, FRAC_PI_2);
-    positions.iter_mut().for_each(|position| *position += sculpted);
+    for position in &mut positions {
+        *position += sculpted;
+    }
     let example = Example { name: "90°".to_string(), pose: turned(FRAC_PI_2), positions, normals: None };
     let set = ExampleSet::new(rig, vec![example])?;
     let mut all = Vec::new();

@@ -136,13 +136,14 @@ impl Measured {
     }
 
     fn print(&self, output: &Output) {
-        let lines = |head: &[&str], rows: &[Vec<String>]| {
-            table::lines(head, rows).into_iter().for_each(|line| output.line(line));
-            output.line("");
-        };
         output.line("");
+        self.print_sections(output);
+        self.print_interpolants(output);
+        self.print_path(output);
+    }
+
+    fn print_sections(&self, output: &Output) {
         output.line("Figures 8 and 9: area of the joint's section, in % of the true one");
-        output.line("");
         let rows: Vec<Vec<String>> = self
             .sections
             .iter()
@@ -152,13 +153,14 @@ impl Measured {
             })
             .collect();
         let names = self.models.each_ref().map(|model| model.0);
-        lines(&[&["this run"], &names[..]].concat(), &rows);
+        print_table(output, &[&["this run"], &names[..]].concat(), &rows);
         output
             .line("the paper: elbow and shoulder collapse under SSD; two sculpts mend the shoulder (by eye)");
         output.line("");
+    }
 
+    fn print_interpolants(&self, output: &Output) {
         output.line("§3.1, Figure 4: Shepard's interpolant beside radial functions");
-        output.line("");
         let rows: Vec<Vec<String>> = self
             .interpolants
             .iter()
@@ -169,32 +171,31 @@ impl Measured {
             })
             .collect();
         let head = ["this run", "arm, 3 sculpts, mm", "6 sculpts, mm", "slope at rest", "at ½", "far away"];
-        lines(&head, &rows);
-        output.line("Arm: rmse at poses between the sculpts. Slopes and far away: sculpts 0, ½, 1 at 0, ½, 1 of a control.");
+        print_table(output, &head, &rows);
+        output.line("Arm: rmse at poses between the sculpts. Slopes, and far away: a control with sculpts 0, ½ and 1 at 0, ½ and 1.");
         output.line("the paper: Shepard is flat at the data and ends in their mean; Gaussians are neither, and fall off");
         output.line("");
+    }
 
+    fn print_path(&self, output: &Output) {
         output.line("§5.2, Figures 7 and 10: neutral, smirk and smile on one axis, without joints");
-        output.line("");
-        let rows: Vec<Vec<String>> = (0..self.path.at.len())
+        // No minus before a zero.
+        let plain = |weight: f64| if weight.abs() < 0.005 { 0.0 } else { weight };
+        let pair = |weights: [f64; 2]| {
+            let [smirk, smile] = weights.map(plain);
+            format!("{smirk:.2}, {smile:.2}")
+        };
+        let path = &self.path;
+        let rows: Vec<Vec<String>> = (0..path.at.len())
             .map(|index| {
-                // No minus before a zero.
-                let plain = |weight: f64| if weight.abs() < 0.005 { 0.0 } else { weight };
-                let pair = |weights: [f64; 2]| {
-                    let [smirk, smile] = weights.map(plain);
-                    format!("{smirk:.2}, {smile:.2}")
-                };
-                vec![
-                    format!("{}", self.path.at[index]),
-                    pair(self.path.interpolated_weights[index]),
-                    pair(self.path.psd_weights[index]),
-                ]
+                let [interpolated, psd] = [&path.interpolated_weights, &path.psd_weights];
+                vec![format!("{}", path.at[index]), pair(interpolated[index]), pair(psd[index])]
             })
             .collect();
-        lines(&["happiness", "shape interpolation: smirk, smile", "PSD: smirk, smile"], &rows);
+        print_table(output, &["happiness", "shape interpolation: smirk, smile", "PSD: smirk, smile"], &rows);
         output.line(format!(
             "sharpest turn of the mouth's corner within 1 % of the way: {:.1}° by shape interpolation, {:.1}° by PSD",
-            self.path.interpolated_turn, self.path.psd_turn
+            path.interpolated_turn, path.psd_turn
         ));
         output.line("the paper: shape interpolation zig-zags in its weights and moves in straight pieces; PSD is monotonic and smooth");
         output.line("");
@@ -269,6 +270,14 @@ impl Measured {
         output.item("wrote", format!("{}: {}", folder.display(), written.join(", ")));
         Ok(())
     }
+}
+
+fn print_table(output: &Output, head: &[&str], rows: &[Vec<String>]) {
+    output.line("");
+    for line in table::lines(head, rows) {
+        output.line(line);
+    }
+    output.line("");
 }
 
 /// From the side that shows how the elbow bends.

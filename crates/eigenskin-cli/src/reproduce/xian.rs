@@ -63,7 +63,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
     output.item("hand", rigs::summary(&character.rig));
     let (example, truth) = simulated(args, &character, &output, quiet)?;
-    let thumb = Thumb::of(example, truth)?;
+    let thumb = Thumb::of(&example, truth)?;
     let directions = directions()?;
     print_directions(&output, &directions);
     thumb.print(&output, &args.joint);
@@ -136,9 +136,9 @@ struct Method {
 }
 
 impl Thumb {
-    fn of(example: ExampleSet, truth: ExampleSet) -> Result<Self> {
+    fn of(example: &ExampleSet, truth: ExampleSet) -> Result<Self> {
         let psd = |deltas| -> Result<Model> {
-            Ok(fit_psd(&example, &PsdParams { deltas, ..PsdParams::default() })?.model)
+            Ok(fit_psd(example, &PsdParams { deltas, ..PsdParams::default() })?.model)
         };
         let forward = |frame| psd(DeltaSpace::Forward { frame });
         let linear = Model::without_corrections(example.rig().clone(), BaseSkinning::LinearBlend);
@@ -152,7 +152,7 @@ impl Thumb {
             .into_iter()
             .map(|(name, key, model)| {
                 let model = Arc::new(model);
-                let at_example = evaluate_against(&model, &example).model.rmse;
+                let at_example = evaluate_against(&model, example).model.rmse;
                 let on_truth = evaluate_against(&model, &truth);
                 let between = on_truth.per_pose.iter().map(|pose| pose.model_rmse).collect();
                 Method { name, key, model, at_example, between }

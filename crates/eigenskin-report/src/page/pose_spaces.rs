@@ -111,11 +111,8 @@ fn names(space: &SpaceReport) -> String {
     let short: Option<Vec<&str>> = space.examples.iter().map(|name| name.strip_prefix(&prefix)).collect();
     let names = short.unwrap_or_else(|| space.examples.iter().map(String::as_str).collect());
     let shown = if names.len() > NAMES + 1 { NAMES } else { names.len() };
-    let mut text = names[..shown].join(", ");
-    if shown < names.len() {
-        text += &format!(" and {} more", names.len() - shown);
-    }
-    text
+    let text = names[..shown].join(", ");
+    if shown < names.len() { format!("{text} and {} more", names.len() - shown) } else { text }
 }
 
 /// A figure of all prototypes.
