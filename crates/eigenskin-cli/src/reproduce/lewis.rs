@@ -192,12 +192,16 @@ impl Measured {
                 vec![format!("{}", path.at[index]), pair(interpolated[index]), pair(psd[index])]
             })
             .collect();
-        print_table(output, &["happiness", "shape interpolation: smirk, smile", "PSD: smirk, smile"], &rows);
+        print_table(
+            output,
+            &["happiness", "shape interpolation is given: smirk, smile", "PSD finds: smirk, smile"],
+            &rows,
+        );
         output.line(format!(
             "sharpest turn of the mouth's corner within 1 % of the way: {:.1}° by shape interpolation, {:.1}° by PSD",
             path.interpolated_turn, path.psd_turn
         ));
-        output.line("the paper: shape interpolation zig-zags in its weights and moves in straight pieces; PSD is monotonic and smooth");
+        output.line("the paper: shape interpolation is given weights that zig-zag and moves in straight pieces; PSD is given one control that rises, and is smooth");
         output.line("");
     }
 
