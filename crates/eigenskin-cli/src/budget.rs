@@ -3,18 +3,20 @@
 
 use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::model::Model;
 use eigenskin_io::RigFile;
 use eigenskin_io::gltf::targets;
 
-use crate::commands::fit::{measure, write_options};
+use crate::commands::fit::write_options;
+use crate::fitting::{MethodParams, measure};
 use crate::output::{bytes, counted};
 
 /// Limits on what is written and on the error that remains.
 #[derive(clap::Args, Clone, Copy)]
 #[allow(clippy::struct_field_names, reason = "they name the options")]
 pub struct BudgetArgs {
-    /// Morph targets that the written file may have at most; a component needs one or two
+    /// Morph targets that the written file may have at most; a component needs one or two. Pose
+    /// space deformation merges its fields
     #[arg(long, value_name = "N")]
     max_targets: Option<usize>,
     /// Bytes that the written file may have at most
@@ -43,7 +45,7 @@ impl BudgetArgs {
     pub fn choose(
         self,
         set: &ExampleSet,
-        params: &EigenSkinParams,
+        params: &MethodParams,
         rig_file: &RigFile,
     ) -> Result<Option<Choice>> {
         if self.max_targets.is_none() && self.max_bytes.is_none() && self.max_error.is_none() {
@@ -52,7 +54,7 @@ impl BudgetArgs {
         let own_targets =
             targets::counts(rig_file.document(), rig_file.layout())?.into_iter().max().unwrap_or(0);
         let search = Search { limits: self, set, params, rig_file, own_targets };
-        let all = search.fit(None)?.model.component_count();
+        let all = search.model(None)?.component_count();
         let (fitting, limited_by) = search.most_that_fits(all)?;
         Ok(Some(search.fewest_for_the_error(all, fitting, limited_by)?))
     }
@@ -61,17 +63,15 @@ impl BudgetArgs {
 struct Search<'a> {
     limits: BudgetArgs,
     set: &'a ExampleSet,
-    params: &'a EigenSkinParams,
+    params: &'a MethodParams,
     rig_file: &'a RigFile,
     /// morph targets the file has without ours
     own_targets: usize,
 }
 
 impl Search<'_> {
-    fn fit(&self, total: Option<usize>) -> Result<EigenSkinFit> {
-        let mut params = self.params.clone();
-        params.budget.total = total.or(params.budget.total);
-        Ok(fit_eigenskin(self.set, &params)?)
+    fn model(&self, total: Option<usize>) -> Result<Model> {
+        Ok(self.params.fit(self.set, total)?.into_model())
     }
 
     /// The limit on size that a model with so many components breaks.
@@ -79,9 +79,9 @@ impl Search<'_> {
         if self.limits.max_targets.is_none() && self.limits.max_bytes.is_none() {
             return Ok(None);
         }
-        let fit = self.fit(Some(total))?;
+        let model = self.model(Some(total))?;
         let options = write_options(self.set);
-        let (_, report) = eigenskin_io::model_glb(self.rig_file, &fit.model, &options)?;
+        let (_, report) = eigenskin_io::model_glb(self.rig_file, &model, &options)?;
         let found = report.targets + self.own_targets;
         if let Some(limit) = self.limits.max_targets.filter(|&limit| found > limit) {
             return Ok(Some(Broken { option: "--max-targets", limit, found }));
@@ -119,7 +119,8 @@ impl Search<'_> {
         most: usize,
         limited_by: Option<&'static str>,
     ) -> Result<Choice> {
-        let what = |total: usize| format!("{} of {all}", counted(total, "component", "components"));
+        let [one, many] = self.params.fields();
+        let what = |total: usize| format!("{} of {all}", counted(total, one, many));
         let Some(wanted) = self.limits.max_error else {
             let why = limited_by.map_or("the limits do not bite".to_string(), |option| {
                 format!("the most that {} allows", self.named(option))
@@ -128,8 +129,7 @@ impl Search<'_> {
             return Ok(Choice { total: most, error_is_met: true, sentence });
         };
         let error = |total: usize| -> Result<f64> {
-            let fit = self.fit(Some(total))?;
-            Ok(measure(&fit, self.set).relative_error.unwrap_or(0.0))
+            Ok(measure(&self.model(Some(total))?, self.set).relative_error.unwrap_or(0.0))
         };
         let best = error(most)?;
         if best > wanted {

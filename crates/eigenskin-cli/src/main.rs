@@ -3,6 +3,7 @@
 mod budget;
 mod commands;
 mod example_source;
+mod fitting;
 mod frames;
 mod output;
 mod pictures;

@@ -1,4 +1,4 @@
-//! One pose of the built-in hand: the truth, and how far models are from it.
+//! One pose of a built-in character: the truth, and how far models are from it.
 
 use std::sync::Arc;
 
@@ -60,6 +60,7 @@ pub fn compare(
     note: &str,
     models: &[Shown],
     look: Look,
+    view: View,
 ) -> Result<Vec<u8>> {
     let example = &truth.examples()[index];
     let posed: Vec<Posed> = models.iter().map(|shown| posed(truth, index, shown)).collect();
@@ -82,7 +83,7 @@ pub fn compare(
         panel_width: 360,
         panel_height: if look == Look::ShapesAndErrors { 440 } else { 400 },
         columns: panels.len(),
-        view: palm_view(),
+        view,
         focus: match posed.first() {
             Some(first) if look == Look::ErrorsNear => far_off(&first.errors),
             _ => Vec::new(),

@@ -4,9 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use eigenskin::baselines::{MethodErrors, learnt_baselines, skinning_baselines};
+use eigenskin::baselines::{
+    Method, MethodErrors, UnmeasuredMethod, add_leave_one_out, learnt_baselines, psd_baselines,
+    skinning_baselines,
+};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams};
+use eigenskin::fit::EigenSkinFit;
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
@@ -16,6 +19,8 @@ use eigenskin_report::page::{
     eigendisplacement_pictures, html, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
+
+use crate::fitting::MethodParams;
 
 /// Components per joint that the table of methods goes up to, as in the EigenSkin paper.
 const MOST_COMPONENTS: usize = 5;
@@ -27,16 +32,42 @@ pub fn view(z_up: bool) -> View {
     View { from_direction, up, ..View::default() }
 }
 
-/// Baselines on the sets whose poses are known.
+/// Methods side by side, and those of which there is nothing to show.
+pub struct Methods {
+    /// what was measured
+    pub methods: Vec<MethodErrors>,
+    /// what was not, and why
+    pub unmeasured: Vec<UnmeasuredMethod>,
+}
+
+/// Other methods on the sets whose poses are known; with `left_out` also on the training examples,
+/// each left out in turn, as a last set.
 pub fn methods(
-    training: Option<(&ExampleSet, &EigenSkinParams)>,
+    training: Option<(&ExampleSet, &MethodParams)>,
     sets: &[&ExampleSet],
-) -> Result<Vec<MethodErrors>> {
+    left_out: bool,
+) -> Methods {
     let mut methods = skinning_baselines(sets);
+    let mut unmeasured = Vec::new();
     if let Some((training, params)) = training {
-        methods.extend(learnt_baselines(training, params, MOST_COMPONENTS, sets)?);
+        let (eigenskin, psd) = (params.eigenskin(), params.psd());
+        match learnt_baselines(training, &eigenskin, MOST_COMPONENTS, sets) {
+            Ok(learnt) => methods.extend(learnt),
+            Err(error) => {
+                let reason = error.to_string();
+                unmeasured.push(UnmeasuredMethod { method: Method::AllComponents, reason });
+            }
+        }
+        let (deformations, too_large) = psd_baselines(training, &psd, sets);
+        // Beside shape interpolation, which they grew from.
+        let place = methods.iter().position(|m| m.method == Method::Components(0)).unwrap_or(methods.len());
+        methods.splice(place..place, deformations);
+        unmeasured.extend(too_large);
+        if left_out {
+            unmeasured.extend(add_leave_one_out(&mut methods, training, &eigenskin, &psd));
+        }
     }
-    Ok(methods)
+    Methods { methods, unmeasured }
 }
 
 /// The worst poses of a set.

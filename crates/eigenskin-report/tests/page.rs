@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::baselines::{learnt_baselines, skinning_baselines};
+use eigenskin::baselines::{Method, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines};
 use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin::mesh::Mesh;
 use eigenskin::metrics::{Evaluation, evaluate_against};
@@ -92,6 +92,34 @@ impl Data {
         self.page_with(None)
     }
 
+    /// The page of a pose space deformation of the same examples.
+    fn psd_page(&self, unmeasured: Vec<UnmeasuredMethod>) -> (PsdFit, String) {
+        let fit = fit_psd(&self.training, &PsdParams::default()).unwrap();
+        let on_training = evaluate_against(&Arc::new(fit.model.clone()), &self.training);
+        let set = MeasuredSet {
+            name: "training".into(),
+            kind: SetKind::Training,
+            when: String::new(),
+            evaluation: &on_training,
+            truth: Some(&self.training),
+        };
+        let page = html(&Report {
+            title: NASTY.into(),
+            notes: Vec::new(),
+            unit: LengthUnit { name: "mm".into(), per_model_unit: 1000.0 },
+            model: &fit.model,
+            fit: None,
+            psd: Some(&fit),
+            sets: vec![set],
+            methods: psd_baselines(&self.training, &PsdParams::default(), &[&self.training]).0,
+            unmeasured,
+            written: None,
+            simulation: None,
+            pictures: Vec::new(),
+        });
+        (fit, page)
+    }
+
     fn page_with(&self, simulation: Option<SimulationSummary>) -> String {
         let unit = LengthUnit { name: "mm".into(), per_model_unit: 1000.0 };
         let set = |name: &str, kind, evaluation, truth| MeasuredSet {
@@ -115,11 +143,13 @@ impl Data {
             unit,
             model: &self.fit.model,
             fit: Some(&self.fit),
+            psd: None,
             sets: vec![
                 set("training", SetKind::Training, &self.on_training, &self.training),
                 set("held out", SetKind::HeldOut, &self.on_held_out, &self.held_out),
             ],
             methods,
+            unmeasured: Vec::new(),
             written: Some(WrittenFile {
                 name: NASTY.into(),
                 targets: 3,
@@ -197,6 +227,29 @@ fn raw_targets_have_a_row() {
 }
 
 /// The pictures of components look at the part of the skin that the joint moves.
+#[test]
+fn pose_spaces_are_listed_in_their_order() {
+    let data = Data::new();
+    let reason = || format!("too large {NASTY}");
+    let unmeasured =
+        [Method::ForwardPsd, Method::WeightedPsd].map(|method| UnmeasuredMethod { method, reason: reason() });
+    let (fit, page) = data.psd_page(unmeasured.to_vec());
+    assert!(!page.contains(NASTY));
+    let escaped =
+        NASTY.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    // One space, its joint's name, all three examples, and what the fit says of it.
+    let row = cells(&page, &format!("1. {escaped}"));
+    assert_eq!(row[0].matches("&lt;script&gt;").count(), 3, "{row:?}");
+    let driver = fit.spaces[0].drivers[0];
+    assert_eq!(row[1..3], [fit.spaces[0].vertex_count.to_string(), figure(driver.width)]);
+    let worst = fit.examples.iter().map(|e| e.largest_delta).fold(0.0, f64::max);
+    assert!(page.contains(&format!("<td>{}</td>", figure(1000.0 * worst))));
+    // A reason that two methods share is told once.
+    assert_eq!(page.matches("Not measured: forward PSD, weighted PSD. Why: too large").count(), 1);
+    assert_eq!(cells(&page, "inverse PSD")[..2], cells(&page, "this model")[..2]);
+    assert!(page.contains("3 fields in all") && !page.contains("Singular values"));
+}
+
 #[test]
 fn components_are_seen_from_near() {
     let data = Data::new();

@@ -229,7 +229,8 @@ fn mean_angle(a: &[Vec3], b: &[Vec3]) -> f64 {
     sum / a.len() as f64
 }
 
-fn summary<'a>(poses: impl Iterator<Item = &'a [f32]>, size: f64) -> ErrorSummary {
+/// Of distances, `pose × vertex`.
+pub(crate) fn summary<'a>(poses: impl Iterator<Item = &'a [f32]>, size: f64) -> ErrorSummary {
     let mut errors: Vec<f32> = poses.flat_map(|errors| errors.iter().copied()).collect();
     errors.sort_by(f32::total_cmp);
     let squared: f64 = errors.iter().map(|&e| f64::from(e).powi(2)).sum();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use eigenskin::characters::hand;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams};
+use eigenskin::fit::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
@@ -16,8 +16,10 @@ use eigenskin_sim::jobs::Purpose;
 use serde_json::{Value, json};
 
 use crate::commands::{evaluate, fit};
+use crate::fitting::{MethodParams, measure, summary};
 use crate::output::{Output, counted, figure, write_json};
 use crate::pictures::{Look, Shown, compare, palm_view};
+use crate::report::Methods;
 use crate::simulate::hand::{HandPlan, SimulatedHand};
 use crate::{progress, report, table};
 
@@ -135,9 +137,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     })?;
 
     let [training, single, multi] = &poses;
-    let (fitted, on_training) = fit::fit_and_measure(&training.set, &EigenSkinParams::default(), quiet)?;
-    let written = fit::write(&file("model.glb"), &rig_file, &training.set, &fitted, quiet)?;
-    fit::print_fit(&output, &fitted, &on_training, &written);
+    let fitted = progress::while_doing(quiet, "fitting", || {
+        fit_eigenskin(&training.set, &EigenSkinParams::default())
+    })?;
+    let on_training = measure(&fitted.model, &training.set);
+    let written = fit::write(&file("model.glb"), &rig_file, &training.set, &fitted.model, quiet)?;
+    summary::print_eigenskin(&output, &fitted, &on_training, &written);
 
     let model = Arc::new(fitted.model.clone());
     let (on_single, on_multi) = (evaluate_against(&model, &single.set), evaluate_against(&model, &multi.set));
@@ -156,7 +161,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     progress::while_doing(quiet, "writing the report", || write_report(&page, &results))?;
     let figures = json!({
         "simulation": simulation_json(&simulated, &poses),
-        "fit": fit::fit_json(&fitted, &on_training, &written),
+        "fit": summary::eigenskin_json(&fitted, &on_training, &written),
         "held_out_single_joint": evaluate::evaluation_json(&on_single),
         "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
     });
@@ -232,7 +237,8 @@ fn write_report(path: &Path, results: &Results) -> Result<()> {
     };
     let (model, view) = (Arc::new(fit.model.clone()), palm_view());
     let truths = poses.each_ref().map(|poses| &poses.set);
-    let methods = report::methods(Some((truths[0], &EigenSkinParams::default())), &truths)?;
+    let params = MethodParams::EigenSkin(EigenSkinParams::default());
+    let Methods { methods, unmeasured } = report::methods(Some((truths[0], &params)), &truths, false);
     let mut pictures = report::worst(&model, &measured[2], errors[2], 2, view, &unit)?;
     pictures.extend(report::worst(&model, &measured[1], errors[1], 1, view, &unit)?);
     pictures.extend(report::components(fit, view, &unit)?);
@@ -242,8 +248,10 @@ fn write_report(path: &Path, results: &Results) -> Result<()> {
         unit,
         model: &fit.model,
         fit: Some(fit),
+        psd: None,
         sets: measured,
         methods,
+        unmeasured,
         written: Some(report::written(Path::new("model.glb"), results.written)),
         simulation: Some(simulation),
         pictures,
@@ -280,5 +288,5 @@ fn comparison(model: &Arc<Model>, truth: &ExampleSet) -> Result<Vec<u8>> {
     let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
     let models = [("plain skinning", &plain), ("eigenskin", model)]
         .map(|(caption, model)| Shown { caption: caption.to_string(), model });
-    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors)
+    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors, palm_view())
 }

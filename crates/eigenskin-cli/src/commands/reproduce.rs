@@ -2,11 +2,13 @@
 
 use anyhow::Result;
 
-use crate::reproduce::eigenskin;
+use crate::reproduce::{eigenskin, lewis, xian};
 
 /// Repeat a paper's experiment and print it beside what the paper says
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  eigenskin reproduce eigenskin --out reproduction")]
+#[command(
+    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce lewis\n  eigenskin reproduce xian --cubes 800"
+)]
 pub struct Args {
     #[command(subcommand)]
     experiment: Experiment,
@@ -15,11 +17,15 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Experiment {
     Eigenskin(eigenskin::Args),
+    Lewis(lewis::Args),
+    Xian(xian::Args),
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     match &args.experiment {
         Experiment::Eigenskin(args) => eigenskin::run(args, quiet),
+        Experiment::Lewis(args) => lewis::run(args, quiet),
+        Experiment::Xian(args) => xian::run(args, quiet),
     }
 }

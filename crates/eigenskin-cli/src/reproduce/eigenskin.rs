@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
 use crate::output::{Output, counted, figure, write_json};
-use crate::pictures::{Look, Shown, compare};
+use crate::pictures::{Look, Shown, compare, palm_view};
 use crate::simulate::hand::{HandPlan, SimulatedHand};
 use crate::{progress, rigs, table};
 
@@ -302,7 +302,9 @@ fn write_files(
     ];
     for (name, pose, look) in pictures {
         let Some((truth, index)) = pose else { continue };
-        let png = progress::while_doing(quiet, "drawing", || compare(truth, index, "", &models, look))?;
+        let png = progress::while_doing(quiet, "drawing", || {
+            compare(truth, index, "", &models, look, palm_view())
+        })?;
         let path = folder.join(name);
         eigenskin_io::atomic::write_file(&path, &png)
             .with_context(|| format!("{} could not be written", path.display()))?;

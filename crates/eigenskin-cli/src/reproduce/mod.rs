@@ -1,4 +1,9 @@
 //! Experiments of papers, repeated on built-in data.
 
+mod arm;
 pub mod eigenskin;
+mod expressions;
+mod hinge;
+pub mod lewis;
 pub mod reference;
+pub mod xian;

@@ -6,14 +6,15 @@
 mod chart;
 mod figures;
 mod pictures;
+mod pose_spaces;
 mod sections;
 mod simulation;
 mod summary;
 mod tables;
 
-use eigenskin::baselines::MethodErrors;
+use eigenskin::baselines::{MethodErrors, UnmeasuredMethod};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::EigenSkinFit;
+use eigenskin::fit::{EigenSkinFit, PsdFit};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 use maud::{DOCTYPE, PreEscaped, html};
@@ -38,12 +39,16 @@ pub struct Report<'a> {
     pub unit: LengthUnit,
     /// the model
     pub model: &'a Model,
-    /// how it was learnt; `None` for a model from a file
+    /// how it was learnt by EigenSkin; `None` for other methods and for a model from a file
     pub fit: Option<&'a EigenSkinFit>,
+    /// how it was learnt by pose space deformation; `None` for other methods and for a model from a file
+    pub psd: Option<&'a PsdFit>,
     /// what it was measured on
     pub sets: Vec<MeasuredSet<'a>>,
     /// other methods; their `on` follows the order of `sets`, which may be longer
     pub methods: Vec<MethodErrors>,
+    /// methods that have no row, or no figure in one, and why
+    pub unmeasured: Vec<UnmeasuredMethod>,
     /// what was written
     pub written: Option<WrittenFile>,
     /// how the poses were simulated, where they were
@@ -120,6 +125,7 @@ pub fn html(report: &Report) -> String {
                     (sections::pose_errors(report))
                     (tables::normals(report))
                     (sections::singular_values(report))
+                    (pose_spaces::section(report))
                     (sections::coverage(report))
                     (simulation::section(report))
                     (sections::details(report))

@@ -342,6 +342,14 @@ pub(super) fn details(report: &Report) -> Markup {
                         }
                     } }
                 }
+                @if let Some(fit) = report.psd {
+                    div { dt { "Examples" } dd {
+                        (fit.examples.len()) " used"
+                        @if !fit.merged.is_empty() {
+                            ", " (fit.merged.len()) " that repeat another or the rest shape"
+                        }
+                    } }
+                }
                 @if let Some(written) = &report.written {
                     div { dt { "File" } dd {
                         (written.name) ", " (bytes(written.bytes)) ", "

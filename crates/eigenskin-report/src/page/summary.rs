@@ -87,7 +87,8 @@ pub(super) fn tiles(report: &Report) -> Markup {
                 dt { "Displacements that a vertex has at most" }
                 dd {
                     (report.model.most_tuples_per_vertex())
-                    small { (counted(report.model.component_count(), "component", "components")) " in all" }
+                    @let [one, many] = if report.psd.is_some() { ["field", "fields"] } else { ["component", "components"] };
+                    small { (counted(report.model.component_count(), one, many)) " in all" }
                 }
             }
             @if let Some(written) = &report.written {

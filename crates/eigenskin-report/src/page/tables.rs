@@ -1,6 +1,6 @@
 //! Tables: methods side by side, and normals as two kinds of engine show them.
 
-use eigenskin::baselines::{Method, MethodErrors, displacement_bytes};
+use eigenskin::baselines::{Method, MethodErrors, UnmeasuredMethod, displacement_bytes};
 use eigenskin::metrics::ErrorSummary;
 use eigenskin::skinning::BaseSkinning;
 use maud::{Markup, html};
@@ -78,15 +78,35 @@ pub(super) fn methods(report: &Report) -> Markup {
                 "largest number of them that any vertex carries; data are their positions as plain 32-bit "
                 "numbers. A field whose amount takes both signs needs two morph targets."
             }
+            @for (reason, methods) in reasons(&report.unmeasured) {
+                p.note { "Not measured: " (methods.join(", ")) ". Why: " (reason) "." }
+            }
             @if report.methods.iter().any(|method| method.method == Method::LinearMap) {
-                (glossary())
+                (glossary(report))
             }
         }
     }
 }
 
+/// Methods without figures, by reason, in their order.
+fn reasons(unmeasured: &[UnmeasuredMethod]) -> Vec<(&str, Vec<String>)> {
+    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
+    for UnmeasuredMethod { method, reason } in unmeasured {
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, methods)) => methods.push(name_of(*method)),
+            None => reasons.push((reason, vec![name_of(*method)])),
+        }
+    }
+    reasons
+}
+
 /// What the methods are.
-fn glossary() -> Markup {
+fn glossary(report: &Report) -> Markup {
+    let ours = if report.psd.is_some() {
+        "pose space deformation with the options it was asked for"
+    } else {
+        "EigenSkin with the components that matter most under the limit per vertex"
+    };
     let entries = [
         (
             "rigid, linear blend, dual quaternion",
@@ -105,7 +125,13 @@ fn glossary() -> Markup {
             "skinning plus every example’s whole correction as a morph target of its own, \
             in the amounts that shape interpolation uses",
         ),
-        ("this model", "EigenSkin with the components that matter most under the limit per vertex"),
+        (
+            "forward, inverse, weighted PSD",
+            "pose space deformation: skinning plus one field per example, which fades out around the \
+            example’s pose; added after skinning, before it, or with a reach of its own in every part of \
+            the skin",
+        ),
+        ("this model", ours),
     ];
     html! {
         details {
@@ -176,6 +202,9 @@ fn name_of(method: Method) -> String {
         Method::AllComponents => "EigenSkin, all components".to_string(),
         Method::ShapeInterpolation => "shape interpolation".to_string(),
         Method::ExampleTargets => "raw example targets".to_string(),
+        Method::ForwardPsd => "forward PSD".to_string(),
+        Method::InversePsd => "inverse PSD".to_string(),
+        Method::WeightedPsd => "weighted PSD".to_string(),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod example_targets;
 mod linear_map;
+mod psd;
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use crate::skinning::BaseSkinning;
 
 pub use example_targets::{ExampleTargets, PoseWeights, ShapeInterpolation};
 pub use linear_map::LinearMap;
+pub use psd::{UnmeasuredMethod, add_leave_one_out, psd_baselines};
 
 /// A way to pose a skin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +39,12 @@ pub enum Method {
     ShapeInterpolation,
     /// [`ExampleTargets`]
     ExampleTargets,
+    /// pose space deformation after skinning, in the root's axes
+    ForwardPsd,
+    /// pose space deformation before skinning
+    InversePsd,
+    /// the same, with distances of poses weighted by skin weights
+    WeightedPsd,
 }
 
 /// A method, what it stores, and its errors.

@@ -16,6 +16,7 @@ mod deltas;
 mod drivers;
 mod error;
 mod layers;
+mod merge;
 mod prototypes;
 mod session;
 mod spaces;
@@ -25,6 +26,7 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 
 pub use error::PsdError;
+pub use merge::merge_fields;
 pub use prototypes::{PrototypeParams, Prototypes};
 pub use session::PsdSession;
 
@@ -77,6 +79,15 @@ impl Default for PsdParams {
             clamp_margin: None,
             normals: true,
         }
+    }
+}
+
+impl PsdParams {
+    /// The same without radii of examples that are not in the set: some were left out.
+    #[must_use]
+    pub fn for_examples(mut self, set: &ExampleSet) -> Self {
+        self.radii.retain(|name, _| set.examples().iter().any(|example| example.name == *name));
+        self
     }
 }
 

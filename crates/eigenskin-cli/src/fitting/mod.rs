@@ -1,0 +1,108 @@
+//! Learning by any method: its options, the fit, and what is said of it.
+
+pub mod options;
+mod psd_options;
+pub mod psd_summary;
+pub mod summary;
+pub mod viewer;
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::psd::merge_fields;
+use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin::metrics::{Evaluation, evaluate_against};
+use eigenskin::model::Model;
+
+/// How to learn.
+#[derive(Clone)]
+pub enum MethodParams {
+    /// principal components per joint
+    EigenSkin(EigenSkinParams),
+    /// one field per example, weighted or not
+    Psd(PsdParams),
+}
+
+/// What was learnt.
+pub enum Fit {
+    /// principal components per joint
+    EigenSkin(EigenSkinFit),
+    /// one field per example, weighted or not
+    Psd(PsdFit),
+}
+
+impl MethodParams {
+    /// Learns from a set with at most `most` displacement fields in all.
+    pub fn fit(&self, set: &ExampleSet, most: Option<usize>) -> Result<Fit> {
+        match self {
+            Self::EigenSkin(params) => {
+                let mut params = params.clone();
+                params.budget.total = most.or(params.budget.total);
+                Ok(Fit::EigenSkin(fit_eigenskin(set, &params)?))
+            }
+            Self::Psd(params) => {
+                let mut fit = fit_psd(set, params)?;
+                if let Some(most) = most {
+                    fit.model = merge_fields(&fit.model, most)?;
+                }
+                Ok(Fit::Psd(fit))
+            }
+        }
+    }
+
+    /// The same where only some examples are left.
+    pub fn for_examples(&self, set: &ExampleSet) -> Self {
+        match self {
+            Self::EigenSkin(params) => Self::EigenSkin(params.clone()),
+            Self::Psd(params) => Self::Psd(params.clone().for_examples(set)),
+        }
+    }
+
+    /// What the fields of this method are called.
+    pub fn fields(&self) -> [&'static str; 2] {
+        match self {
+            Self::EigenSkin(_) => ["component", "components"],
+            Self::Psd(_) => ["field", "fields"],
+        }
+    }
+
+    /// How EigenSkin would learn on the same footing.
+    pub fn eigenskin(&self) -> EigenSkinParams {
+        match self {
+            Self::EigenSkin(params) => params.clone(),
+            Self::Psd(params) => EigenSkinParams { base: params.base, ..EigenSkinParams::default() },
+        }
+    }
+
+    /// How pose space deformation would learn on the same footing.
+    pub fn psd(&self) -> PsdParams {
+        match self {
+            Self::EigenSkin(params) => PsdParams { base: params.base, ..PsdParams::default() },
+            Self::Psd(params) => params.clone(),
+        }
+    }
+}
+
+impl Fit {
+    /// The model.
+    pub fn model(&self) -> &Model {
+        match self {
+            Self::EigenSkin(fit) => &fit.model,
+            Self::Psd(fit) => &fit.model,
+        }
+    }
+
+    /// The model, taken out.
+    pub fn into_model(self) -> Model {
+        match self {
+            Self::EigenSkin(fit) => fit.model,
+            Self::Psd(fit) => fit.model,
+        }
+    }
+}
+
+/// The errors of a model on a set.
+pub fn measure(model: &Model, set: &ExampleSet) -> Evaluation {
+    evaluate_against(&Arc::new(model.clone()), set)
+}

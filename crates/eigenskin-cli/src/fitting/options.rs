@@ -1,0 +1,239 @@
+//! Options of all methods, and which go together.
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::{Budget, EigenSkinParams, PsdParams};
+use eigenskin::skinning::BaseSkinning;
+use eigenskin::supports::{Border, SupportParams};
+
+use super::MethodParams;
+use super::psd_options::PsdArgs;
+
+/// How to learn.
+#[derive(clap::Args)]
+pub struct MethodArgs {
+    /// How to learn
+    #[arg(long, value_enum, default_value = "eigenskin")]
+    method: Method,
+    /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
+    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian]
+    #[arg(long, value_parser = parse_kernel)]
+    kernel: Option<Kernel>,
+    /// Width of the kernels in radians (of a control: its values), or auto (by leave-one-out)
+    /// [default: auto]
+    #[arg(long, value_parser = parse_width)]
+    width: Option<Width>,
+    /// How far examples may give way to smoothness: a number, 0 for exact, or auto (exact unless
+    /// examples are many and contradictory) [default: auto for eigenskin, 0 for pose space
+    /// deformation]
+    #[arg(long, value_parser = parse_ridge)]
+    ridge: Option<Ridge>,
+    /// How far corrections may leave their range over the examples (share of it), or none [default:
+    /// 0.5 for eigenskin, none for pose space deformation]
+    #[arg(long, value_parser = parse_clamp)]
+    clamp: Option<ClampArg>,
+    /// What the corrections sit on: rigid, linear or dual-quaternion
+    #[arg(long, value_parser = parse_base, default_value = "linear")]
+    base: BaseSkinning,
+    /// Leave normals to plain skinning
+    #[arg(long)]
+    no_normals: bool,
+    #[command(flatten)]
+    eigenskin: EigenSkinArgs,
+    #[command(flatten)]
+    psd: PsdArgs,
+}
+
+/// Fitting methods.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// principal components per joint support, interpolated over the joint's rotation
+    Eigenskin,
+    /// pose space deformation: every example as it was sculpted, fading out around its pose
+    Psd,
+    /// the same, with distances of poses measured as each part of the skin feels them
+    WeightedPsd,
+}
+
+impl Method {
+    /// Its name as it is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Eigenskin => "eigenskin",
+            Self::Psd => "psd",
+            Self::WeightedPsd => "weighted-psd",
+        }
+    }
+}
+
+/// Options of the EigenSkin method.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Options of --method eigenskin")]
+pub struct EigenSkinArgs {
+    /// Displacement tuples that any vertex may carry [default: 10, unless --per-joint is given]
+    #[arg(long, value_name = "N")]
+    per_vertex: Option<usize>,
+    /// Components of every joint: the paper's equal split
+    #[arg(long, value_name = "K")]
+    per_joint: Option<usize>,
+    /// How a joint's region ends [default: smooth]
+    #[arg(long, value_enum)]
+    support_border: Option<BorderArg>,
+    /// Where it ends: share of the joint's largest displacement [default: the paper's 0.04, or more
+    /// where that makes better use of the limit per vertex]
+    #[arg(long, value_name = "SHARE")]
+    support_threshold: Option<f64>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum BorderArg {
+    /// fades out, no step in the skin
+    Smooth,
+    /// all or nothing, as in the paper
+    Hard,
+}
+
+#[derive(Clone, Copy)]
+struct ClampArg(Option<f64>);
+
+/// An option, whether it is given, and the choice it belongs to.
+pub struct Belonging {
+    /// such as `--per-joint`
+    pub option: &'static str,
+    /// whether it was typed
+    pub given: bool,
+    /// such as `--method eigenskin`
+    pub to: &'static str,
+    /// whether that was chosen
+    pub chosen: bool,
+    /// what was chosen instead, such as `--method psd`
+    pub instead: String,
+}
+
+/// Refuses the first option that belongs to what was not chosen.
+pub fn check_belongings(belongings: &[Belonging]) -> Result<()> {
+    match belongings.iter().find(|option| option.given && !option.chosen) {
+        Some(Belonging { option, to, instead, .. }) => {
+            bail!("{option} belongs to {to}, not to {instead}; leave {option} out, or choose {to}")
+        }
+        None => Ok(()),
+    }
+}
+
+impl MethodArgs {
+    /// The method that was chosen.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// Refuses names that the rig or the examples do not have.
+    pub fn check_names(&self, set: &ExampleSet) -> Result<()> {
+        self.psd.check_names(set)
+    }
+
+    /// What was asked for; an option that makes no sense for the method is refused.
+    pub fn params(&self) -> Result<MethodParams> {
+        let eigenskin = &self.eigenskin;
+        let of_eigenskin = |option, given| Belonging {
+            option,
+            given,
+            to: "--method eigenskin",
+            chosen: self.method == Method::Eigenskin,
+            instead: format!("--method {}", self.method.name()),
+        };
+        check_belongings(&[
+            of_eigenskin("--per-vertex", eigenskin.per_vertex.is_some()),
+            of_eigenskin("--per-joint", eigenskin.per_joint.is_some()),
+            of_eigenskin("--support-border", eigenskin.support_border.is_some()),
+            of_eigenskin("--support-threshold", eigenskin.support_threshold.is_some()),
+        ])?;
+        self.psd.check_method(self.method)?;
+        if self.method == Method::Eigenskin {
+            return Ok(MethodParams::EigenSkin(self.eigenskin_params()));
+        }
+        let kernels = [
+            ("--kernel", self.kernel.is_some()),
+            ("--width", self.width.is_some()),
+            ("--ridge", self.ridge.is_some()),
+        ];
+        self.psd.check_interpolation(&kernels)?;
+        let params = PsdParams {
+            base: self.base,
+            clamp_margin: self.clamp.and_then(|clamp| clamp.0),
+            normals: !self.no_normals,
+            ..PsdParams::default()
+        };
+        let rbf = self.interpolation(Ridge::Fixed(0.0));
+        Ok(MethodParams::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
+    }
+
+    fn interpolation(&self, ridge: Ridge) -> RbfParams {
+        RbfParams {
+            kernel: self.kernel.unwrap_or(Kernel::Gaussian),
+            width: self.width.clone().unwrap_or(Width::LeaveOneOut),
+            ridge: self.ridge.unwrap_or(ridge),
+            tail: TailChoice::Automatic,
+        }
+    }
+
+    fn eigenskin_params(&self) -> EigenSkinParams {
+        let args = &self.eigenskin;
+        let per_vertex = match (args.per_vertex, args.per_joint) {
+            (None, None) => Budget::default().per_vertex,
+            (given, _) => given,
+        };
+        EigenSkinParams {
+            base: self.base,
+            support: SupportParams {
+                threshold: args.support_threshold,
+                border: match args.support_border {
+                    None | Some(BorderArg::Smooth) => Border::Smooth,
+                    Some(BorderArg::Hard) => Border::Hard,
+                },
+            },
+            budget: Budget { per_vertex, per_joint: args.per_joint, total: None },
+            interpolation: self.interpolation(Ridge::Automatic),
+            normals: !self.no_normals,
+            clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
+        }
+    }
+}
+
+fn parse_kernel(name: &str) -> Result<Kernel, String> {
+    let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
+    Kernel::named(name).ok_or_else(|| format!("choose one of {}", names.join(", ")))
+}
+
+fn parse_base(name: &str) -> Result<BaseSkinning, String> {
+    BaseSkinning::named(name).ok_or_else(|| "choose rigid, linear or dual-quaternion".to_string())
+}
+
+fn parse_width(text: &str) -> Result<Width, String> {
+    match text {
+        "auto" => Ok(Width::LeaveOneOut),
+        number => {
+            number.parse().map(Width::Fixed).map_err(|_| "give a number of radians, or auto".to_string())
+        }
+    }
+}
+
+fn parse_ridge(text: &str) -> Result<Ridge, String> {
+    match text {
+        "auto" => Ok(Ridge::Automatic),
+        number => {
+            number.parse().map(Ridge::Fixed).map_err(|_| "give a number such as 0.01, or auto".to_string())
+        }
+    }
+}
+
+fn parse_clamp(text: &str) -> Result<ClampArg, String> {
+    match text {
+        "none" => Ok(ClampArg(None)),
+        number => number
+            .parse()
+            .map(|m| ClampArg(Some(m)))
+            .map_err(|_| "give a share such as 0.5, or none".to_string()),
+    }
+}

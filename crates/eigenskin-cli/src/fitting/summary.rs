@@ -1,0 +1,147 @@
+//! What is said of a fit, whatever the method.
+
+use eigenskin::examples::MergedExample;
+use eigenskin::fit::EigenSkinFit;
+use eigenskin::metrics::Evaluation;
+use eigenskin::model::Model;
+use eigenskin_io::ModelWriteReport;
+use serde_json::{Value, json};
+
+use super::{Fit, MethodParams, psd_summary};
+use crate::commands::evaluate::evaluation_json;
+use crate::fitting::options::Method;
+use crate::output::{Output, counted, figure};
+
+/// What was learnt, in a few lines.
+pub fn print(output: &Output, fit: &Fit, training: &Evaluation, written: &ModelWriteReport) {
+    match fit {
+        Fit::EigenSkin(fit) => print_eigenskin(output, fit, training, written),
+        Fit::Psd(fit) => {
+            print_merged(output, &fit.merged);
+            output.item("model", psd_summary::model_line(fit, written.targets));
+            print_error(output, training);
+            psd_summary::print_spaces(output, fit);
+            print_warnings(output, written);
+        }
+    }
+}
+
+/// The same of EigenSkin.
+pub fn print_eigenskin(
+    output: &Output,
+    fit: &EigenSkinFit,
+    training: &Evaluation,
+    written: &ModelWriteReport,
+) {
+    print_merged(output, &fit.merged);
+    let joints = fit.joints.iter().filter(|joint| joint.component_count > 0).count();
+    let movers = if fit.model.rig().controls().is_empty() {
+        counted(joints, "joint", "joints")
+    } else {
+        counted(joints, "joint or control", "joints and controls")
+    };
+    output.item(
+        "model",
+        format!(
+            "{} of {}, at most {} at any vertex; {} morph targets",
+            counted(fit.model.component_count(), "component", "components"),
+            movers,
+            fit.model.most_tuples_per_vertex(),
+            written.targets,
+        ),
+    );
+    print_error(output, training);
+    print_warnings(output, written);
+}
+
+fn print_merged(output: &Output, merged: &[MergedExample]) {
+    for merged in merged {
+        let what = merged.same_as.as_deref().map_or("the rest shape".to_string(), |name| format!("{name:?}"));
+        output.item("merged", format!("example {:?} repeats {what}", merged.name));
+    }
+}
+
+fn print_error(output: &Output, training: &Evaluation) {
+    let relative = training.relative_error.map_or("no error to correct".to_string(), |e| {
+        format!("{e:.3} of skinning's error on the training poses")
+    });
+    output.item(
+        "error",
+        format!("{relative} (rmse {} → {})", figure(training.skinning.rmse), figure(training.model.rmse)),
+    );
+}
+
+fn print_warnings(output: &Output, written: &ModelWriteReport) {
+    for warning in &written.warnings {
+        output.warning(warning);
+    }
+}
+
+/// What was learnt, for machines.
+pub fn json(
+    fit: &Fit,
+    params: &MethodParams,
+    method: Method,
+    training: &Evaluation,
+    written: &ModelWriteReport,
+) -> Value {
+    match (fit, params) {
+        (Fit::EigenSkin(fit), _) => eigenskin_json(fit, training, written),
+        (Fit::Psd(fit), params) => {
+            let own = psd_summary::json(fit, &params.psd(), method);
+            with_common(own, &fit.model, &fit.merged, training, written)
+        }
+    }
+}
+
+/// The same of EigenSkin.
+pub fn eigenskin_json(fit: &EigenSkinFit, training: &Evaluation, written: &ModelWriteReport) -> Value {
+    let joints: Vec<Value> = fit
+        .joints
+        .iter()
+        .map(|joint| {
+            json!({
+                "name": joint.name,
+                "examples": joint.example_count,
+                "support": joint.support_count,
+                "components": joint.component_count,
+                "singular_values": joint.singular_values,
+                "width": joint.width,
+                "ridge": joint.ridge,
+                "condition": joint.condition,
+                "leave_one_out": joint.leave_one_out,
+            })
+        })
+        .collect();
+    let own = json!({
+        "method": Method::Eigenskin.name(),
+        "examples": fit.example_count,
+        "rest_space_error": fit.rest_space_error,
+        "support_threshold": fit.support_threshold,
+        "joints": joints,
+    });
+    with_common(own, &fit.model, &fit.merged, training, written)
+}
+
+/// What can be said of all methods, added to what a method says of itself.
+fn with_common(
+    mut own: Value,
+    model: &Model,
+    merged: &[MergedExample],
+    training: &Evaluation,
+    written: &ModelWriteReport,
+) -> Value {
+    let common = json!({
+        "merged": merged.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(),
+        "components": model.component_count(),
+        "largest_tuple_count": model.most_tuples_per_vertex(),
+        "training": evaluation_json(training),
+        "targets": written.targets,
+        "bytes": written.bytes,
+        "warnings": written.warnings,
+    });
+    if let (Value::Object(own), Value::Object(common)) = (&mut own, common) {
+        own.extend(common);
+    }
+    own
+}

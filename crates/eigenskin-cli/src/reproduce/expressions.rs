@@ -1,0 +1,177 @@
+//! A mouth without joints: frown, smirk and smile on one axis, delight beside a second one (Lewis,
+//! Cordner, Fong 2000 §5.2, Figures 7 and 10).
+
+use std::f64::consts::PI;
+use std::sync::Arc;
+
+use anyhow::Result;
+use eigenskin::evaluate::Evaluator;
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::fit::psd::PsdInterpolation;
+use eigenskin::fit::{PsdParams, fit_psd};
+use eigenskin::glam::{DVec3, Vec3};
+use eigenskin::mesh::Mesh;
+use eigenskin::model::Model;
+use eigenskin::pose::Pose;
+use eigenskin::rig::{Control, Rig};
+use eigenskin::skeleton::Skeleton;
+use eigenskin::weights::SkinWeights;
+
+const COLUMNS: usize = 25;
+const ROWS: usize = 5;
+/// The vertex whose path is followed: a corner of the mouth.
+const CORNER: usize = (ROWS / 2) * COLUMNS + COLUMNS - 1;
+
+/// Where the expressions stand: happiness, arousal.
+const EXPRESSIONS: [(&str, [f64; 2]); 4] =
+    [("frown", [-1.0, 0.0]), ("smirk", [0.5, 0.0]), ("smile", [1.0, 0.0]), ("delighted", [1.0, 1.0])];
+
+/// The mouth and its sculpts.
+pub fn expressions() -> Result<ExampleSet> {
+    let mut positions = Vec::new();
+    for row in 0..ROWS {
+        for column in 0..COLUMNS {
+            let (x, y) = (across(column), row as f64 / (ROWS - 1) as f64 - 0.5);
+            positions
+                .push(DVec3::new(x, 0.35 * y * (0.5 * PI * x).cos().max(0.1), 0.3 * (1.0 - x * x)).as_vec3());
+        }
+    }
+    let mut triangles = Vec::new();
+    for row in 0..ROWS - 1 {
+        for column in 0..COLUMNS - 1 {
+            let first = (row * COLUMNS + column) as u32;
+            let above = first + COLUMNS as u32;
+            triangles.extend([[first, first + 1, above + 1], [first, above + 1, above]]);
+        }
+    }
+    let mesh = Mesh::new(positions.clone(), triangles, None)?;
+    let control = |name: &str| Control { name: name.to_string(), default: 0.0 };
+    let controls = vec![control("happiness"), control("arousal")];
+    let weights = SkinWeights::none(positions.len());
+    let rig = Arc::new(Rig::new(mesh, Skeleton::empty(), weights, controls)?);
+    let examples = EXPRESSIONS.map(|(name, at)| {
+        let moved = positions.iter().enumerate().map(|(vertex, &rest)| {
+            let (x, y) = (across(vertex % COLUMNS), rest.y);
+            rest + change(name, x, f64::from(y)).as_vec3()
+        });
+        Example { name: name.to_string(), pose: pose(at), positions: moved.collect(), normals: None }
+    });
+    Ok(ExampleSet::new(rig, examples.to_vec())?)
+}
+
+/// −1 … 1 from one corner to the other.
+fn across(column: usize) -> f64 {
+    2.0 * column as f64 / (COLUMNS - 1) as f64 - 1.0
+}
+
+fn change(name: &str, x: f64, y: f64) -> DVec3 {
+    let ends = x * x;
+    match name {
+        "frown" => DVec3::new(-0.05 * x, -0.35 * ends, 0.0),
+        // One corner goes up, and inwards first.
+        "smirk" => DVec3::new(-0.06 * x, 0.22 * ends * (x + 1.0) / 2.0, 0.05 * ends),
+        "smile" => DVec3::new(0.18 * x, 0.4 * ends, -0.1 * ends),
+        _ => DVec3::new(0.12 * x, 0.45 * ends + 1.2 * y, -0.1 * ends),
+    }
+}
+
+fn pose(controls: [f64; 2]) -> Pose {
+    Pose { world_from_joint: Vec::new(), controls: controls.to_vec() }
+}
+
+/// What was seen on the way from neutral over the smirk to the smile.
+pub struct Path {
+    /// shares of the way that the weights are shown at
+    pub at: Vec<f64>,
+    /// weights of smirk and smile under pose space deformation
+    pub psd_weights: Vec<[f64; 2]>,
+    /// the same under shape interpolation, which must go through its targets one after the other
+    pub interpolated_weights: Vec<[f64; 2]>,
+    /// sharpest turn of the mouth's corner within a hundredth of the way, degrees
+    pub psd_turn: f64,
+    /// the same under shape interpolation
+    pub interpolated_turn: f64,
+    /// the largest distance of an expression from its sculpt, in sizes
+    pub miss: f64,
+}
+
+const STEPS: usize = 100;
+
+/// Follows the corner of the mouth.
+pub fn path(set: &ExampleSet) -> Result<Path> {
+    let model = Arc::new(fit_psd(set, &PsdParams::default())?.model);
+    let mut miss = 0f64;
+    for example in set.examples() {
+        let found = shape(&model, &example.pose);
+        let distances = found.iter().zip(&example.positions).map(|(a, b)| f64::from(a.distance(*b)));
+        miss = distances.fold(miss, f64::max);
+    }
+    // The targets of shape interpolation are the sculpts themselves.
+    let rest = set.rig().mesh().positions()[CORNER].as_dvec3();
+    let target = |name: &str| {
+        let example = set.examples().iter().find(|example| example.name == name);
+        example.map_or(DVec3::ZERO, |example| example.positions[CORNER].as_dvec3() - rest)
+    };
+    let (smirk, smile) = (target("smirk"), target("smile"));
+    let zig_zag = |x: f64| [(1.0 - (2.0 * x - 1.0).abs()).max(0.0), (2.0 * x - 1.0).max(0.0)];
+    let psd: Vec<DVec3> = (0..=STEPS)
+        .map(|step| shape(&model, &pose([step as f64 / STEPS as f64, 0.0]))[CORNER].as_dvec3())
+        .collect();
+    let interpolated: Vec<DVec3> = (0..=STEPS)
+        .map(|step| {
+            let [half, full] = zig_zag(step as f64 / STEPS as f64);
+            rest + half * smirk + full * smile
+        })
+        .collect();
+    let at = vec![0.0, 0.25, 0.5, 0.75, 1.0];
+    let mut evaluator = Evaluator::new(model.clone());
+    // The first layer is the axis of happiness: frown, smirk, smile.
+    let mut weights = |x: f64| {
+        let driven = evaluator.drive(&pose([x, 0.0]));
+        [f64::from(driven[1]), f64::from(driven[2])]
+    };
+    Ok(Path {
+        psd_weights: at.iter().map(|&x| weights(x)).collect(),
+        interpolated_weights: at.iter().map(|&x| zig_zag(x)).collect(),
+        at,
+        psd_turn: sharpest_turn(&psd),
+        interpolated_turn: sharpest_turn(&interpolated),
+        miss: miss / set.rig().mesh().size(),
+    })
+}
+
+/// One axis, two sculpts in a line: slopes at the first, and what is left far away, as shares of the
+/// second.
+pub struct OneAxis {
+    /// slope at rest and at the first sculpt, where the line through them has 1
+    pub slopes: [f64; 2],
+    /// far beyond the second
+    pub far: f64,
+}
+
+/// Lewis §3.1 and Figure 4: Shepard's interpolant beside another one.
+pub fn one_axis(interpolation: PsdInterpolation) -> Result<OneAxis> {
+    let set = expressions()?;
+    let rest = set.rig().mesh().positions().to_vec();
+    let moved = |name: &str, x: f64| {
+        let positions = rest.iter().map(|&p| p + Vec3::Y * x as f32).collect();
+        Example { name: name.to_string(), pose: pose([x, 0.0]), positions, normals: None }
+    };
+    let set = ExampleSet::new(set.rig().clone(), vec![moved("half", 0.5), moved("full", 1.0)])?;
+    let model = Arc::new(fit_psd(&set, &PsdParams { interpolation, ..PsdParams::default() })?.model);
+    let height = |x: f64| f64::from(shape(&model, &pose([x, 0.0]))[0].y - rest[0].y);
+    let slope = |x: f64| (height(x + 1e-2) - height(x - 1e-2)) / 2e-2;
+    Ok(OneAxis { slopes: [slope(0.0), slope(0.5)], far: height(1e4) })
+}
+
+fn shape(model: &Arc<Model>, pose: &Pose) -> Vec<Vec3> {
+    let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];
+    Evaluator::new(model.clone()).evaluate(pose, &mut positions, None);
+    positions
+}
+
+/// Largest angle between steps that follow one another, degrees.
+fn sharpest_turn(path: &[DVec3]) -> f64 {
+    let steps: Vec<DVec3> = path.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.windows(2).map(|pair| pair[0].angle_between(pair[1]).to_degrees()).fold(0.0, f64::max)
+}
