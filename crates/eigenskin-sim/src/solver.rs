@@ -230,6 +230,7 @@ enum StepKind {
 }
 
 /// What a solution took.
+#[derive(Clone, Copy)]
 struct Costs {
     iterations: usize,
     factorizations: usize,

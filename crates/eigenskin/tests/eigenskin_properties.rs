@@ -5,6 +5,8 @@ mod support;
 
 use std::sync::Arc;
 
+use eigenskin::articulation::NamedPose;
+use eigenskin::characters::hand;
 use eigenskin::driver::{Kernel, RbfParams, Ridge};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet, ExamplesError};
@@ -12,7 +14,7 @@ use eigenskin::fit::{Budget, EigenSkinParams, FitError, fit_eigenskin};
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin::supports::{Border, SupportParams};
 use proptest::prelude::*;
 use support::{AROUND, RINGS, pose, set_of, sweeps, tube};
@@ -253,4 +255,52 @@ fn nothing_moving_is_an_error() {
     ];
     let set = ExampleSet::new(rig, examples).unwrap();
     assert_eq!(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap_err(), FitError::NothingMoves);
+}
+
+/// A hand on which each joint moves the skin nearest to it, along another axis in each of three poses,
+/// and all other skin by 6 % of that.
+fn wide_regions() -> ExampleSet {
+    let character = hand(1500).unwrap();
+    let rig = character.rig.clone();
+    let joints: Vec<usize> = character.degrees_of_freedom.iter().map(|degree| degree.joint).collect();
+    let distance = |joint: usize, at: Vec3| rig.skeleton().rest_position(joint).distance(at.as_dvec3());
+    let nearest = |at: Vec3| {
+        joints.iter().copied().min_by(|&a, &b| distance(a, at).total_cmp(&distance(b, at))).unwrap()
+    };
+    let nearest: Vec<usize> = rig.mesh().positions().iter().map(|&at| nearest(at)).collect();
+    let poses = character.single_joint_poses(3).into_iter().enumerate();
+    let examples = poses.map(|(index, NamedPose { name, pose })| {
+        let turns = |joint: &usize| pose.motion_of(rig.skeleton(), *joint).rotation.w.abs() < 1.0 - 1e-9;
+        let moved = joints.iter().copied().find(turns).unwrap();
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &rig, &pose);
+        let positions = rig.mesh().positions().iter().enumerate().map(|(vertex, rest)| {
+            let amount = if nearest[vertex] == moved { 0.002 } else { 0.06 * 0.002 };
+            skinning.position(vertex, rest.as_dvec3() + amount * DVec3::AXES[index % 3]).as_vec3()
+        });
+        Example { name, positions: positions.collect(), pose: pose.clone(), normals: None }
+    });
+    ExampleSet::new(rig.clone(), examples.collect()).unwrap()
+}
+
+#[test]
+fn regions_shrink_where_that_uses_the_limit_better() {
+    let set = wide_regions();
+    let fit = |threshold, budget| {
+        let support = SupportParams { threshold, ..SupportParams::default() };
+        fit_eigenskin(&set, &EigenSkinParams { support, budget, ..EigenSkinParams::default() }).unwrap()
+    };
+    let limited = || Budget { per_vertex: Some(3), ..unlimited() };
+    // The paper's regions are the whole hand: three components in all.
+    let paper = fit(Some(0.04), limited());
+    assert_eq!(paper.model.component_count(), 3);
+    let open = fit(None, limited());
+    assert!(open.support_threshold > 0.06, "{}", open.support_threshold);
+    assert!(open.model.most_tuples_per_vertex() <= 3 && open.model.component_count() > 20);
+    // What is left is the 6 % of all other skin.
+    assert!(open.rest_space_error < 0.5 * paper.rest_space_error);
+    // Without a limit, or with as many for every joint, the paper's regions are kept.
+    let per_joint = Budget { per_joint: Some(1), ..unlimited() };
+    for budget in [unlimited(), per_joint] {
+        assert_eq!(fit(None, budget).support_threshold, 0.04);
+    }
 }
