@@ -153,17 +153,28 @@ fn by_topology(
     }
 }
 
-/// `point` → the points that triangles join it to, rising.
+/// `point` → the points that triangles join it to, rising. The other diagonal of two neighbouring
+/// triangles counts too: quads are cut differently on both sides.
 fn neighbours(rig: &Rig, points: &VertexGroups) -> Vec<Vec<u32>> {
     let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); points.group_count()];
+    let mut opposite: Vec<((usize, usize), usize)> = Vec::new();
+    let mut join = |a: usize, b: usize| {
+        if a != b {
+            neighbours[a].push(b as u32);
+            neighbours[b].push(a as u32);
+        }
+    };
     for triangle in rig.mesh().triangles() {
         let corners = triangle.map(|vertex| points.group_of(vertex as usize));
-        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
-            if corners[from] != corners[to] {
-                neighbours[corners[from]].push(corners[to] as u32);
-                neighbours[corners[to]].push(corners[from] as u32);
-            }
+        for (from, to, other) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            let (a, b) = (corners[from], corners[to]);
+            join(a, b);
+            opposite.push(((a.min(b), a.max(b)), corners[other]));
         }
+    }
+    opposite.sort_unstable();
+    for pair in opposite.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+        join(pair[0].1, pair[1].1);
     }
     for list in &mut neighbours {
         list.sort_unstable();

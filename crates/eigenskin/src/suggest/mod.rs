@@ -126,10 +126,15 @@ pub fn suggest_poses(
     if start <= 0.0 || !free.iter().any(|motions| expectation.variance(motions) > 0.0) {
         return Err(SuggestError::NothingMoves);
     }
+    // What is an example already says nothing new, and neither does rest.
+    let mut open: Vec<bool> = free
+        .iter()
+        .map(|motions| motions.moved().next().is_some() && !known_motions.iter().any(|k| k.same_as(motions)))
+        .collect();
     let mut chosen: Vec<usize> = Vec::new();
     let mut suggestions = Vec::new();
     while suggestions.len() < params.count.min(count) {
-        let Some((candidate, gain)) = best(&covariance, count, &expectation, free) else { break };
+        let Some((candidate, gain)) = best(&covariance, count, &expectation, free, &open) else { break };
         if gain <= NOTHING_LEFT * start {
             break;
         }
@@ -149,6 +154,9 @@ pub fn suggest_poses(
             leave_one_out: expectation.leave_one_out(place),
         });
         condition_on(&mut covariance, count, candidate, expectation.noise(&free[candidate]));
+        for (open, motions) in open.iter_mut().zip(free) {
+            *open &= !motions.same_as(&free[candidate]);
+        }
         chosen.push(candidate);
     }
     Ok(suggestions)
@@ -184,6 +192,7 @@ fn best(
     count: usize,
     expectation: &Expectation,
     free: &[Motions],
+    open: &[bool],
 ) -> Option<(usize, f64)> {
     let gain = |c: usize| {
         let own = covariance[c * count + c] + expectation.noise(&free[c]);
@@ -191,9 +200,11 @@ fn best(
         if own > 0.0 { row.iter().map(|x| x * x).sum::<f64>() / own } else { 0.0 }
     };
     // Of equal ones the first, whatever the order of comparison.
-    (0..count).map(|c| (c, gain(c))).fold(None, |best: Option<(usize, f64)>, next| match best {
-        Some(best) if best.1 >= next.1 => Some(best),
-        _ => Some(next),
+    (0..count).filter(|&c| open[c]).map(|c| (c, gain(c))).fold(None, |best: Option<(usize, f64)>, next| {
+        match best {
+            Some(best) if best.1 >= next.1 => Some(best),
+            _ => Some(next),
+        }
     })
 }
 
@@ -234,4 +245,36 @@ fn check(rig: &Rig, candidates: &[NamedPose], params: &SuggestParams) -> Result<
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::{Matrix, invert};
+
+    /// Conditioning one by one is the Schur complement, computed at once.
+    #[test]
+    fn knowing_values_one_by_one_is_the_schur_complement() {
+        let count = 5;
+        let at = |i: usize| 0.7 * i as f64 + 0.1 * (i * i) as f64;
+        let value = |a: usize, b: usize| (-(at(a) - at(b)).powi(2)).exp() + if a == b { 0.3 } else { 0.0 };
+        let full: Vec<f64> = (0..count * count).map(|k| value(k / count, k % count)).collect();
+        let noise = [0.02, 0.05];
+        let mut found = full.clone();
+        condition_on(&mut found, count, 0, noise[0]);
+        condition_on(&mut found, count, 1, noise[1]);
+        let known = Matrix::from_fn(2, 2, |a, b| value(a, b) + if a == b { noise[a] } else { 0.0 });
+        let inverse = invert(&known).matrix;
+        for a in 2..count {
+            for b in 2..count {
+                let mut expected = value(a, b);
+                for i in 0..2 {
+                    for j in 0..2 {
+                        expected -= value(a, i) * inverse[(i, j)] * value(j, b);
+                    }
+                }
+                assert!((found[a * count + b] - expected).abs() < 1e-12, "{a}, {b}");
+            }
+        }
+    }
 }

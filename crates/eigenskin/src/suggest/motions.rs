@@ -48,6 +48,11 @@ impl Motions {
         norm(&difference)
     }
 
+    /// Whether two poses cannot be told apart: joint transforms are `f32`.
+    pub fn same_as(&self, other: &Self) -> bool {
+        (0..self.0.len()).all(|mover| self.distance(other, mover) <= 1e-5)
+    }
+
     /// How alike two poses move a mover: zero at rest, growing with the motions, falling off with
     /// their distance.
     pub fn likeness(&self, other: &Self, mover: usize, length: f64) -> f64 {
