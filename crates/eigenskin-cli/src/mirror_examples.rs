@@ -1,7 +1,9 @@
 //! `eigenskin examples mirror`: examples of one side, made for the other.
 
+use std::sync::Arc;
+
 use anyhow::{Context, Result, bail};
-use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin::mirror::{Mirror, MirrorParams, MirrorPlane, mirrored_name};
 use eigenskin::rig::Rig;
 use eigenskin_io::{EditError, ExampleList};
@@ -54,26 +56,34 @@ pub fn run(
             .example(original, mirrored_name(&original.name))
             .map_err(with_options)
             .with_context(|| format!("example {:?}", original.name))?;
-        if same_pose(original, &mirrored, &rig)? {
+        if likeness(original, &mirrored, &rig)? != Likeness::OtherPose {
             output.item("skipped", format!("{}: its pose is its own mirror image", original.name));
             continue;
         }
         let (name, from) = (mirrored.name.clone(), original.name.as_str());
-        if args.replace && list.find(&name).is_ok() {
-            list.replace(&name, mirrored)?;
-            done.push(format!("{name} from {from}"));
-            continue;
-        }
-        match list.check_news(&mirrored) {
-            Err(EditError::Repeats { twin, .. }) => {
-                output.item("skipped", format!("{from}: its other side is there as {twin}"));
+        if let Ok(place) = list.find(&name) {
+            let like = likeness(&list.set.examples()[place], &mirrored, &rig)?;
+            if like == Likeness::Same {
+                output.item("skipped", format!("{from}: its other side is there as {name}"));
                 continue;
             }
-            other => other.with_context(|| {
-                format!("the other side of {from:?} is there already (--replace with its name makes it anew)")
-            })?,
+            if !args.replace {
+                let differs = if like == Likeness::OtherPose { "pose" } else { "shape" };
+                bail!(
+                    "the other side of {from:?} is there already: {name:?}, with another {differs}; rename it, or add --replace to make it anew"
+                );
+            }
+            list.replace(&name, mirrored)?;
+        } else {
+            match list.check_news(&mirrored) {
+                Err(EditError::Repeats { twin, .. }) => {
+                    output.item("skipped", format!("{from}: its other side is there as {twin}"));
+                    continue;
+                }
+                other => other.with_context(|| format!("the other side of {from:?} is there already"))?,
+            }
+            list.add(mirrored)?;
         }
-        list.add(mirrored)?;
         done.push(format!("{name} from {from}"));
     }
     Ok((!done.is_empty()).then(|| format!("mirrored {}", done.join(", "))))
@@ -91,12 +101,20 @@ fn with_options(error: eigenskin::mirror::MirrorError) -> anyhow::Error {
     anyhow::anyhow!("{error}{option}")
 }
 
-fn same_pose(a: &Example, b: &Example, rig: &std::sync::Arc<Rig>) -> Result<bool> {
-    let renamed = Example { name: format!("{}'", a.name), ..b.clone() };
-    let pair = ExampleSet::new(rig.clone(), vec![a.clone(), renamed])?;
-    Ok(match pair.for_training(false) {
-        Ok((_, merged)) => merged.iter().any(|merged| merged.same_as.is_some()),
-        Err(eigenskin::examples::ExamplesError::SamePose { .. }) => true,
+/// How two examples compare.
+#[derive(PartialEq)]
+enum Likeness {
+    Same,
+    OtherShape,
+    OtherPose,
+}
+
+fn likeness(a: &Example, b: &Example, rig: &Arc<Rig>) -> Result<Likeness> {
+    let [a, b] = [("a", a), ("b", b)].map(|(name, e)| Example { name: name.to_string(), ..e.clone() });
+    Ok(match ExampleSet::new(rig.clone(), vec![a, b])?.for_training(false) {
+        Ok((_, merged)) if merged.iter().any(|merged| merged.same_as.is_some()) => Likeness::Same,
+        Ok(_) => Likeness::OtherPose,
+        Err(ExamplesError::SamePose { .. }) => Likeness::OtherShape,
         Err(error) => return Err(error.into()),
     })
 }

@@ -247,10 +247,10 @@ fn bad_input_is_refused_in_one_sentence_and_nothing_is_written() {
     pose(json!({ "name": "new" }));
     refused("add set.glb thick.obj --name new --pose wrong.json", &["at the rest pose, but vertex"]);
     refused("add set.glb rest.obj --name new --pose wrong.json", &["rest shape in the rest pose"]);
-    pose(json!({ "name": "new", "joints": { "elbo": [0, 0, 90] } }));
+    pose(json!({ "name": "new", "joints": { "forarm": [0, 0, 90] } }));
     refused(
         "add set.glb 2.obj --name new --pose wrong.json",
-        &["joint \"elbo\"", "did you mean", "wrong.json"],
+        &["joint \"forarm\"", "did you mean \"forearm\"?", "wrong.json"],
     );
     pose(json!({ "name": "new", "controls": { "smile": 1 } }));
     refused("add set.glb 2.obj --name new --pose wrong.json", &["control \"smile\"", "it has no controls"]);
@@ -313,40 +313,142 @@ fn sculpts_of_other_programs_are_matched_by_the_unposed_mesh() {
     assert!(error.contains("no mesh \"cly\""), "{error}");
 }
 
-/// A half twist collapses the middle of linear skinning: it is told, and the sculpt is kept.
+/// A half twist collapses what follows by half: it is told, and the sculpt is kept.
 #[test]
 fn collapsed_vertices_are_told() {
-    use eigenskin::characters::cylinder;
-    use eigenskin::glam::DQuat;
-    use eigenskin::pose::JointMotion;
+    use eigenskin::skinning::{BaseSkinning, PosedSkinning};
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    let bar = cylinder(12).unwrap();
-    let rig = &bar.rig;
-    let mut motions = vec![JointMotion::REST; rig.skeleton().joint_count()];
-    let last = motions.len() - 1;
-    let along = (rig.skeleton().rest_position(last) - rig.skeleton().rest_position(0)).normalize();
-    let rest_axes = eigenskin::pose::rotation_of(rig.skeleton().rest_from_joint()[last].matrix3);
-    motions[last].rotation = DQuat::from_axis_angle(rest_axes.inverse() * along, std::f64::consts::PI);
-    let pose = Pose::of_motions(rig.skeleton(), &motions, vec![]);
-    let file =
-        RigFile::from_rig(rig.clone(), "bar").unwrap().with_clip("twist", &[0.0], &[pose.clone()]).unwrap();
-    eigenskin_io::write_rig(&path("bar.glb"), &file).unwrap();
-    let shape = eigenskin::characters::truth::true_shape(&bar, &pose);
-    write_obj(&path("twist.obj"), &shape, &[], rig.mesh().triangles()).unwrap();
-    let text = |name: &str| path(name).to_str().unwrap().to_string();
-    let output = eigenskin(&[
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let rig = std::sync::Arc::new(two_arms());
+    let file = RigFile::from_rig(rig.clone(), "cross").unwrap();
+    eigenskin_io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
+    std::fs::write(path("twist.json"), r#"{"name": "twist", "joints": {"arm.L": [180, 0, 0]}}"#).unwrap();
+    let poses = eigenskin_io::pose_file::read_poses(Path::new(&path("twist.json")), &rig).unwrap();
+    let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &rig, &poses[0].pose);
+    // The ring at x = 1 follows the arm by half; the sculpt keeps it open.
+    let rest = rig.mesh().positions();
+    let half = |v: usize| (rest[v].x - 1.0).abs() < 1e-6;
+    let shape: Vec<Vec3> = (0..rest.len())
+        .map(|v| if half(v) { rest[v] } else { skinning.position(v, rest[v].as_dvec3()).as_vec3() })
+        .collect();
+    write_obj(Path::new(&path("twist.obj")), &shape, &[], rig.mesh().triangles()).unwrap();
+    let (sculpt, pose, set) = (path("twist.obj"), path("twist.json"), path("set.glb"));
+    let output = eigenskin(&["examples", "add", &path("rig.glb"), &sculpt, "--pose", &pose, "-o", &set]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    let ring: Vec<String> = (0..rest.len()).filter(|&v| half(v)).map(|v| v.to_string()).collect();
+    let expected =
+        format!("4 vertices are collapsed by the skinning in this pose (vertices {})", ring.join(", "));
+    assert!(output.status.success() && told.contains(&expected), "{told}");
+    let set = read_examples(Path::new(&set), &ReadOptions::default()).unwrap().1;
+    assert!(furthest(&set.examples()[0].positions, &shape) < 1e-5);
+}
+
+/// A cross whose arms are joints: `arm.L` along +x, `arm.R` along −x.
+fn two_arms() -> eigenskin::rig::Rig {
+    use eigenskin::glam::{DAffine3, DVec3};
+    use eigenskin::mesh::Mesh;
+    use eigenskin::skeleton::{Joint, Skeleton};
+    use eigenskin::weights::{Influence, SkinWeights};
+    let (mut positions, mut triangles, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for ring in -8i32..=8 {
+        let x = 0.25 * ring as f32;
+        let arm = (x.abs() - 0.5).clamp(0.0, 1.0);
+        let side = if x < 0.0 { 2 } else { 1 };
+        for (y, z) in [(-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.4)] {
+            positions.push(Vec3::new(x, y, z));
+            let shares = [(0, 1.0 - arm), (side, arm)].into_iter().filter(|(_, weight)| *weight > 0.0);
+            weights.push(shares.map(|(joint, weight)| Influence { joint, weight }).collect());
+        }
+    }
+    for ring in 0..16u32 {
+        for corner in 0..4 {
+            let (a, b) = (4 * ring + corner, 4 * ring + (corner + 1) % 4);
+            triangles.extend([[a, b, b + 4], [a, b + 4, a + 4]]);
+        }
+    }
+    let joint = |name: &str, parent: Option<usize>, x: f64| Joint {
+        name: name.to_string(),
+        parent,
+        reference: None,
+        joint_from_rest: DAffine3::from_translation(DVec3::new(-x, 0.0, 0.0)),
+    };
+    let joints = vec![joint("chest", None, 0.0), joint("arm.L", Some(0), 1.0), joint("arm.R", Some(0), -1.0)];
+    let mesh = Mesh::new(positions, triangles, None).unwrap();
+    let weights = SkinWeights::new(3, weights).unwrap().0;
+    eigenskin::rig::Rig::new(mesh, Skeleton::new(joints).unwrap(), weights, vec![]).unwrap()
+}
+
+#[test]
+fn the_other_side_is_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let rig = std::sync::Arc::new(two_arms());
+    let file = RigFile::from_rig(rig.clone(), "cross").unwrap();
+    eigenskin_io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
+    std::fs::write(path("up.json"), r#"{"name": "up", "joints": {"arm.L": [0, 10, 60]}}"#).unwrap();
+    let pose = eigenskin_io::pose_file::read_poses(Path::new(&path("up.json")), &rig).unwrap().remove(0).pose;
+    let skinning =
+        eigenskin::skinning::PosedSkinning::new(eigenskin::skinning::BaseSkinning::LinearBlend, &rig, &pose);
+    let shape: Vec<Vec3> = (0..rig.vertex_count())
+        .map(|v| {
+            let rest = rig.mesh().positions()[v].as_dvec3();
+            let bulge = 0.2 * (-8.0 * (rest.x - 1.0).powi(2)).exp();
+            (skinning.position(v, rest * eigenskin::glam::DVec3::new(1.0, 1.0 + bulge, 1.0 - bulge)))
+                .as_vec3()
+        })
+        .collect();
+    write_obj(Path::new(&path("up.obj")), &shape, &[], rig.mesh().triangles()).unwrap();
+    let (set, run) = (path("set.glb"), |arguments: &[&str]| eigenskin(arguments));
+    json_of(&[
         "examples",
         "add",
-        &text("bar.glb"),
-        &text("twist.obj"),
-        "--clip",
-        "twist",
+        &path("rig.glb"),
+        &path("up.obj"),
+        "--name",
+        "up.L",
+        "--pose",
+        &path("up.json"),
         "-o",
-        &text("set.glb"),
+        &set,
     ]);
-    let told = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && told.contains("collapsed by the skinning"), "{told}");
-    let set = read_examples(Path::new(&text("set.glb")), &ReadOptions::default()).unwrap().1;
-    assert!(furthest(&set.examples()[0].positions, &shape) < 1e-5 * rig.mesh().size() as f32);
+    let found = json_of(&["examples", "mirror", &set]);
+    assert_eq!(found["examples"], json!(["up.L", "up.R"]));
+    let both = read_examples(Path::new(&set), &ReadOptions::default()).unwrap().1;
+    let [left, right] = [&both.examples()[0], &both.examples()[1]];
+    // Ring r, corner c is mirrored by ring −r, corner c.
+    for ring in 0..17 {
+        for corner in 0..4 {
+            let (here, there) =
+                (left.positions[4 * ring + corner], right.positions[4 * (16 - ring) + corner]);
+            assert!(there.distance(here * Vec3::new(-1.0, 1.0, 1.0)) < 1e-5, "{ring}, {corner}");
+        }
+    }
+    let turn = right.pose.motion_of(rig.skeleton(), 2).shortest_turn();
+    assert!(
+        (turn.z + 60f64.to_radians()).abs() < 1e-5 && (turn.y + 10f64.to_radians()).abs() < 1e-5,
+        "{turn}"
+    );
+
+    // Again: both are there. With another sculpt on one side, the other one is made anew only when asked.
+    let before = std::fs::read(&set).unwrap();
+    assert_eq!(json_of(&["examples", "mirror", &set])["done"], "nothing changed");
+    assert_eq!(std::fs::read(&set).unwrap(), before);
+    let fatter: Vec<Vec3> = shape.iter().map(|p| *p * Vec3::new(1.0, 1.0, 1.1)).collect();
+    write_obj(Path::new(&path("fat.obj")), &fatter, &[], rig.mesh().triangles()).unwrap();
+    json_of(&["examples", "replace", &set, "up.L", &path("fat.obj")]);
+    let before = std::fs::read(&set).unwrap();
+    let refused = run(&["examples", "mirror", &set, "up.L"]);
+    let error = String::from_utf8(refused.stderr).unwrap();
+    assert!(
+        !refused.status.success() && error.contains("is there already") && error.contains("--replace"),
+        "{error}"
+    );
+    assert_eq!(std::fs::read(&set).unwrap(), before);
+    json_of(&["examples", "mirror", &set, "up.L", "--replace"]);
+    let both = read_examples(Path::new(&set), &ReadOptions::default()).unwrap().1;
+    let top = |e: &eigenskin::examples::Example| e.positions.iter().map(|p| p.z).fold(0.0, f32::max);
+    assert_eq!(both.len(), 2);
+    assert!(
+        (top(&both.examples()[1]) - top(&both.examples()[0])).abs() < 1e-6 && top(&both.examples()[1]) > 0.42
+    );
 }
