@@ -47,14 +47,14 @@ pub fn run(
         names.iter().map(|name| list.find(name)).collect::<Result<Vec<usize>, _>>()?
     };
     let rig = list.set.rig().clone();
-    let mirror = Mirror::new(rig.clone(), &params(args)?).map_err(with_options)?;
+    let mirror = Mirror::new(rig.clone(), &params(args)?).map_err(|error| with_options(&error))?;
     tell(&mirror, &rig, output);
     let originals: Vec<Example> = places.iter().map(|&place| list.set.examples()[place].clone()).collect();
     let mut done = Vec::new();
     for original in &originals {
         let mirrored = mirror
             .example(original, mirrored_name(&original.name))
-            .map_err(with_options)
+            .map_err(|error| with_options(&error))
             .with_context(|| format!("example {:?}", original.name))?;
         if likeness(original, &mirrored, &rig)? != Likeness::OtherPose {
             output.item("skipped", format!("{}: its pose is its own mirror image", original.name));
@@ -90,9 +90,9 @@ pub fn run(
 }
 
 /// The library speaks of saying; here that is an option.
-fn with_options(error: eigenskin::mirror::MirrorError) -> anyhow::Error {
+fn with_options(error: &eigenskin::mirror::MirrorError) -> anyhow::Error {
     use eigenskin::mirror::MirrorError::{NoPairs, NoPlane, Unpaired};
-    let option = match &error {
+    let option = match error {
         NoPairs => " (--pair LEFT=RIGHT, --plane x)",
         NoPlane => " (--plane x=0)",
         Unpaired { .. } => " (--pair)",

@@ -216,7 +216,7 @@ fn bad_input_is_refused_in_one_sentence_and_nothing_is_written() {
     let reversed: Vec<Vec3> = shapes[2].iter().rev().copied().collect();
     let faces: Vec<[u32; 3]> = desk.arm.rig.mesh().triangles().iter().map(|t| t.map(|v| last - v)).collect();
     write_obj(&desk.file("reversed.obj"), &reversed, &[], &faces).unwrap();
-    desk.write_sculpt("rest.obj", &desk.arm.rig.mesh().positions().to_vec());
+    desk.write_sculpt("rest.obj", desk.arm.rig.mesh().positions());
     desk.write_sculpt("tiny.obj", &shapes[2].iter().map(|p| *p * 0.001).collect::<Vec<_>>());
     std::fs::write(desk.file("note.txt"), "").unwrap();
     let pose = |value: Value| std::fs::write(desk.file("wrong.json"), value.to_string()).unwrap();

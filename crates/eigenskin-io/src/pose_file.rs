@@ -189,17 +189,12 @@ fn pose_of(rig: &Rig, entry: &PoseEntry) -> Result<Pose, String> {
     Ok(Pose::of_motions(skeleton, &motions, controls))
 }
 
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> String {
-    let hint = match nearest_name::nearest(name, known.clone()) {
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let all: Vec<&str> = known.collect();
+    let hint = match nearest_name::nearest(name, all.iter().copied()) {
         Some(near) => format!("did you mean {near:?}?"),
-        None => {
-            let known: Vec<&str> = known.collect();
-            if known.is_empty() {
-                format!("it has no {what}s")
-            } else {
-                format!("there are {}", known.join(", "))
-            }
-        }
+        None if all.is_empty() => format!("it has no {what}s"),
+        None => format!("there are {}", all.join(", ")),
     };
     format!("names {what} {name:?}, which the rig does not have; {hint}")
 }

@@ -1,5 +1,5 @@
 //! Suggested poses against random ones, on a hand bent by finite elements.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod common;
 
@@ -14,6 +14,8 @@ use eigenskin::model::Model;
 use eigenskin::suggest::{SuggestParams, suggest_poses};
 use eigenskin_io::conformance::random::Random;
 use eigenskin_io::{ReadOptions, read_examples};
+
+type Fit = fn(&ExampleSet) -> Model;
 
 const SUGGESTED: usize = 12;
 const AT_RANDOM: usize = 20;
@@ -52,7 +54,6 @@ fn twelve_suggested_poses_are_worth_twenty_random_ones() {
         |name: &str| read_examples(&data.join("fem-hand").join(name), &ReadOptions::default()).unwrap().1;
     let (train, held_out) = (read("train.npz"), read("held_out.npz"));
     let held_out = held_out.for_rig(train.rig()).unwrap();
-    type Fit = fn(&ExampleSet) -> Model;
     let methods: [(&str, Fit); 2] = [
         ("psd", |set| fit_psd(set, &PsdParams::default()).unwrap().model),
         ("eigenskin", |set| fit_eigenskin(set, &EigenSkinParams::default()).unwrap().model),

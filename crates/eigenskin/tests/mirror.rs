@@ -28,6 +28,8 @@ enum Axes {
     Any,
 }
 
+type Fit = fn(&ExampleSet) -> Model;
+
 struct TwoArms {
     axes: Axes,
     /// the middle
@@ -84,9 +86,8 @@ impl TwoArms {
         let x = [0.0, 1.0, -1.0, 2.0, -2.0][joint];
         let rotation = match (self.axes, joint) {
             (Axes::Mirrored, 0) => DMat3::IDENTITY,
-            // The right side's axes: the mirror image of the left's with y turned round.
             (Axes::Mirrored, 1 | 3) => DMat3::from_cols(DVec3::Y, -DVec3::X, DVec3::Z),
-            (Axes::Mirrored, _) => DMat3::from_cols(DVec3::Y, -DVec3::X, DVec3::Z),
+            (Axes::Mirrored, _) => DMat3::from_cols(-DVec3::Y, DVec3::X, DVec3::Z),
             (Axes::Any, joint) => {
                 let axis = DVec3::new(1.0, joint as f64, 0.5).normalize();
                 DMat3::from_quat(DQuat::from_axis_angle(axis, 0.4 + joint as f64))
@@ -212,7 +213,7 @@ fn twice_in_the_mirror_gives_back_the_same_bits() {
     };
     assert_eq!(bits(&twice), bits(&original));
     let bits = |pose: &Pose| -> Vec<u64> {
-        pose.world_from_joint.iter().flat_map(|t| t.to_cols_array()).map(f64::to_bits).collect()
+        pose.world_from_joint.iter().flat_map(DAffine3::to_cols_array).map(f64::to_bits).collect()
     };
     assert_eq!(bits(&twice.pose), bits(&original.pose));
 
@@ -244,7 +245,6 @@ fn models_of_both_sides_are_symmetric_and_mirrored_examples_make_the_mirrored_mo
             left.iter().map(|e| mirror.example(e, mirrored_name(&e.name)).unwrap()).collect();
         let both: Vec<Example> = left.iter().chain(&right).cloned().collect();
         let set = |examples: Vec<Example>| ExampleSet::new(rig.clone(), examples).unwrap();
-        type Fit = fn(&ExampleSet) -> Model;
         let methods: [(&str, Fit); 2] = [
             ("psd", |set| fit_psd(set, &PsdParams::default()).unwrap().model),
             ("eigenskin", |set| fit_eigenskin(set, &EigenSkinParams::default()).unwrap().model),

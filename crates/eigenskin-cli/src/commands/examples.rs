@@ -42,7 +42,8 @@ pub struct Target {
 #[derive(clap::Args)]
 struct Sculpt {
     /// The sculpted character: .obj, or a mesh without a skin in a .glb
-    sculpt: PathBuf,
+    #[arg(value_name = "SCULPT")]
+    path: PathBuf,
     /// Which mesh of SCULPT, when it has several
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
@@ -227,7 +228,7 @@ impl Target {
 
 impl Sculpt {
     fn read(&self, file: &RigFile, pose: &Pose) -> Result<SculptedShape> {
-        Ok(read_sculpt(file, pose, &self.sculpt, self.node.as_deref(), self.rest.as_deref())?)
+        Ok(read_sculpt(file, pose, &self.path, self.node.as_deref(), self.rest.as_deref())?)
     }
 }
 
@@ -260,7 +261,7 @@ fn add(
     target: &Target,
     output: &Output,
 ) -> Result<()> {
-    let from_file = || sculpt.sculpt.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let from_file = || sculpt.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.map(str::to_string).or_else(from_file).context("give the example a --name")?;
     let (rig_file, list) = if eigenskin_io::file_kind(file)? == FileKind::Rig {
         if target.output.is_none() {
@@ -277,16 +278,13 @@ fn add(
     let shape = sculpt.read(&rig_file, &pose)?;
     tell_shape(&shape, output);
     let example = example(&name, pose, shape);
-    let list = match list {
-        Some(mut list) => {
-            list.add(example)?;
-            list
-        }
-        None => {
-            let list = ExampleList::new(ExampleSet::new(rig_file.rig().clone(), vec![example.clone()])?);
-            list.check_news(&example)?;
-            list
-        }
+    let list = if let Some(mut list) = list {
+        list.add(example)?;
+        list
+    } else {
+        let list = ExampleList::new(ExampleSet::new(rig_file.rig().clone(), vec![example.clone()])?);
+        list.check_news(&example)?;
+        list
     };
     target.write(file, &rig_file, &list, &format!("added {name}"), output)
 }

@@ -111,31 +111,35 @@ pub fn read_sculpt(
 ) -> Result<SculptedShape, SculptError> {
     let rig = file.rig();
     let sculpt = RawShape::read(file, path, node)?;
-    let mut notes = Vec::new();
-    let positions = match rest {
-        Some(rest_path) => {
-            let rest = RawShape::read(file, rest_path, None)?;
-            let expected = rest.positions.len();
-            if sculpt.positions.len() != expected {
-                let hint = format!(" ({} has {expected})", rest_path.display());
-                return Err(other_count(path, &sculpt, rig.vertex_count(), hint));
-            }
-            let cache =
-                VertexCache::new(path, vec![rest.positions, sculpt.positions], Some(rest.faces), None)?;
-            let found =
-                Correspondence::find(rig, &cache, 0, &[(1, skinned(rig, pose))]).map_err(|error| {
-                    SculptError::Correspondence { path: rest_path.into(), error: Box::new(error) }
-                })?;
-            notes.extend(found.notes.iter().cloned());
-            found.shape(&cache.frames[1])
-        }
-        None => {
-            check_order(rig, path, &sculpt)?;
-            sculpt.positions
-        }
+    let (positions, notes) = if let Some(rest) = rest {
+        matched(file, pose, path, sculpt, rest)?
+    } else {
+        check_order(rig, path, &sculpt)?;
+        (sculpt.positions, Vec::new())
     };
     check_near(rig, pose, path, &positions)?;
     Ok(pulled_back(rig, pose, positions, notes))
+}
+
+/// The sculpt with its vertices matched by the unposed mesh in `rest_path`, and what there is to say.
+fn matched(
+    file: &RigFile,
+    pose: &Pose,
+    path: &Path,
+    sculpt: RawShape,
+    rest_path: &Path,
+) -> Result<(Vec<Vec3>, Vec<String>), SculptError> {
+    let rig = file.rig();
+    let rest = RawShape::read(file, rest_path, None)?;
+    let expected = rest.positions.len();
+    if sculpt.positions.len() != expected {
+        let hint = format!(" ({} has {expected})", rest_path.display());
+        return Err(other_count(path, &sculpt, rig.vertex_count(), hint));
+    }
+    let cache = VertexCache::new(path, vec![rest.positions, sculpt.positions], Some(rest.faces), None)?;
+    let found = Correspondence::find(rig, &cache, 0, &[(1, skinned(rig, pose))])
+        .map_err(|error| SculptError::Correspondence { path: rest_path.into(), error: Box::new(error) })?;
+    Ok((found.shape(&cache.frames[1]), found.notes))
 }
 
 /// Positions in mesh space, and faces.

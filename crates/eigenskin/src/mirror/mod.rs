@@ -242,7 +242,8 @@ impl Mirror {
                 DVec3::from_array(displacement)
             })
         };
-        let filled = self.filled((0..positions.len()).map(displacement).collect());
+        let displacements: Vec<Option<DVec3>> = (0..positions.len()).map(displacement).collect();
+        let filled = self.filled(&displacements);
         (0..positions.len())
             .map(|vertex| match source(vertex) {
                 Some(from) if self.vertices.exact[vertex] => seen(from),
@@ -252,7 +253,7 @@ impl Mirror {
     }
 
     /// Displacements (`vertex`) with those that are missing taken from their neighbours.
-    fn filled(&self, displacements: Vec<Option<DVec3>>) -> Vec<DVec3> {
+    fn filled(&self, displacements: &[Option<DVec3>]) -> Vec<DVec3> {
         let VertexPairs { points, neighbours, .. } = &self.vertices;
         let mut known: Vec<Option<DVec3>> =
             (0..points.group_count()).map(|point| displacements[points.first_vertex(point)]).collect();
@@ -304,38 +305,32 @@ impl Mirror {
     fn joints_by_motion(&self, pose: &Pose) -> Vec<DAffine3> {
         let skeleton = self.rig.skeleton();
         let rest = skeleton.rest_from_joint();
+        let local = |of: &[DAffine3], joint: usize, above: usize| of[above].inverse() * of[joint];
         let mirror = self.plane.reflection();
         let mut world = rest.to_vec();
         for &joint in skeleton.references_first() {
             let reference = skeleton.joints()[joint].reference;
-            let partner = self.joints[joint];
-            let in_step = |partner: usize| match (reference, skeleton.joints()[partner].reference) {
-                (Some(own), Some(other)) if self.joints[own] == Some(other) => Some((own, other)),
-                _ => None,
+            let Some(from) = self.joints[joint] else {
+                world[joint] = reference.map_or(rest[joint], |own| world[own] * local(rest, joint, own));
+                continue;
             };
-            world[joint] = match (partner, reference) {
-                (Some(from), _) => match in_step(from) {
-                    Some((own, other)) => {
-                        let local =
-                            |of: &[DAffine3], joint: usize, above: usize| of[above].inverse() * of[joint];
-                        let motion =
-                            local(rest, from, other).inverse() * local(&pose.world_from_joint, from, other);
-                        // From this joint's rest axes to its partner's.
-                        let axes = rest[from].matrix3.inverse() * mirror.matrix3 * rest[joint].matrix3;
-                        let back = axes.inverse();
-                        let mirrored = DAffine3 {
-                            matrix3: back * motion.matrix3 * axes,
-                            translation: back * motion.translation,
-                        };
-                        world[own] * local(rest, joint, own) * mirrored
-                    }
-                    None => {
-                        let carried = pose.world_from_joint[from] * skeleton.joints()[from].joint_from_rest;
-                        mirror * carried * mirror * rest[joint]
-                    }
-                },
-                (None, Some(own)) => world[own] * (rest[own].inverse() * rest[joint]),
-                (None, None) => rest[joint],
+            world[joint] = match (reference, skeleton.joints()[from].reference) {
+                (Some(own), Some(other)) if self.joints[own] == Some(other) => {
+                    let motion =
+                        local(rest, from, other).inverse() * local(&pose.world_from_joint, from, other);
+                    // From this joint's rest axes to its partner's.
+                    let axes = rest[from].matrix3.inverse() * mirror.matrix3 * rest[joint].matrix3;
+                    let back = axes.inverse();
+                    let mirrored = DAffine3 {
+                        matrix3: back * motion.matrix3 * axes,
+                        translation: back * motion.translation,
+                    };
+                    world[own] * local(rest, joint, own) * mirrored
+                }
+                _ => {
+                    let carried = pose.world_from_joint[from] * skeleton.joints()[from].joint_from_rest;
+                    mirror * carried * mirror * rest[joint]
+                }
             };
         }
         world
