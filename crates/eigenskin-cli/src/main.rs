@@ -5,8 +5,10 @@ mod commands;
 mod example_source;
 mod fitting;
 mod frames;
+mod mirror_examples;
 mod output;
 mod pictures;
+mod pose_source;
 mod progress;
 mod report;
 mod reproduce;
@@ -34,6 +36,8 @@ enum Command {
     Demo(commands::demo::Args),
     Check(commands::check::Args),
     Simulate(Box<commands::simulate::Args>),
+    Examples(commands::examples::Args),
+    Suggest(Box<commands::suggest::Args>),
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
     Bake(commands::bake::Args),
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => commands::demo::run(args, cli.quiet),
         Command::Check(args) => commands::check::run(args, cli.quiet),
         Command::Simulate(args) => commands::simulate::run(args, cli.quiet),
+        Command::Examples(args) => commands::examples::run(args, cli.quiet),
+        Command::Suggest(args) => commands::suggest::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),

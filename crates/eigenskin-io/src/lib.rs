@@ -7,16 +7,19 @@ pub mod atomic;
 pub mod bvh;
 pub mod conformance;
 pub mod error;
+mod example_list;
 pub mod gltf;
 pub mod limits;
 pub mod motion;
 pub mod npz;
+pub mod pose_file;
 pub mod posed_shapes;
 mod rig_file;
 mod simulation_record;
 pub mod vertex_cache;
 mod whole_file;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -28,6 +31,7 @@ use eigenskin::weights::SkinWeights;
 
 pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
+pub use example_list::{EditError, ExampleList};
 pub use gltf::clip::Clip;
 pub use gltf::error::GltfError;
 pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
@@ -37,8 +41,8 @@ pub use npz::NpzError;
 pub use rig_file::RigFile;
 pub use simulation_record::{DroppedPose, PoseRecord, SimulationRecord};
 pub use vertex_cache::{
-    VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache,
-    read_obj_folder,
+    SculptedShape, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
+    read_cache, read_obj_folder, read_sculpt,
 };
 
 use gltf::document::{Document, LARGEST_FILE};
@@ -119,7 +123,7 @@ pub fn read_rig(path: &Path, options: &ReadOptions) -> Result<RigFile, ReadError
     }
 }
 
-/// Reads an example set and its rig.
+/// Reads an example set and its rig. Muted examples are left out.
 pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, ExampleSet), ReadError> {
     match Format::of(path)? {
         Format::Gltf => {
@@ -130,6 +134,20 @@ pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, Exa
             let (file, bundle) = read_bundle(path, options)?;
             let set = bundle.examples(file.rig()).map_err(|error| npz_error(path, error))?;
             Ok((file, set))
+        }
+    }
+}
+
+/// Reads an example set as it is edited: muted examples too.
+pub fn read_example_list(path: &Path, options: &ReadOptions) -> Result<(RigFile, ExampleList), ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => {
+            let document = load_document(path)?;
+            example_list_of(document, options).map_err(|error| gltf_error(path, error))
+        }
+        Format::Npz => {
+            let (file, set) = read_examples(path, options)?;
+            Ok((file, ExampleList::new(set)))
         }
     }
 }
@@ -179,8 +197,37 @@ pub fn examples_of(document: Document, options: &ReadOptions) -> Result<(RigFile
     };
     let found = rig::read(&document, options, Some(&table))?;
     let rig = Arc::new(found.rig.clone());
+    let all = example_set::read(&document, &found.layout, &rig, &table)?;
+    let mut file = RigFile::from_parts(document, found, Some(&table))?;
+    let muted = table.muted();
+    if muted.is_empty() {
+        return Ok((file, all));
+    }
+    let open: Vec<usize> = (0..all.len()).filter(|&e| !muted.contains(&all.examples()[e].name)).collect();
+    if open.is_empty() {
+        return Err(GltfError::AllMuted { count: all.len() });
+    }
+    let names: Vec<&str> = muted.iter().map(String::as_str).collect();
+    file.notes.push(format!("muted examples are left out: {}", names.join(", ")));
+    Ok((file, all.select(&open)?))
+}
+
+/// The example set of a GLB or .gltf in memory as it is edited, muted examples too.
+pub fn example_list_of(
+    document: Document,
+    options: &ReadOptions,
+) -> Result<(RigFile, ExampleList), GltfError> {
+    let table = Table::find(&document)?;
+    let kind = FileKind::of_table(table.as_ref())?;
+    let Some(table) = table.filter(|_| kind == FileKind::Examples) else {
+        return Err(other_kind(kind, FileKind::Examples));
+    };
+    let found = rig::read(&document, options, Some(&table))?;
+    let rig = Arc::new(found.rig.clone());
     let set = example_set::read(&document, &found.layout, &rig, &table)?;
-    Ok((RigFile::from_parts(document, found, Some(&table))?, set))
+    let file = RigFile::from_parts(document, found, Some(&table))?;
+    // A damaged record does not keep the examples from being edited.
+    Ok((file, ExampleList { set, muted: table.muted(), simulation: table.simulation().unwrap_or(None) }))
 }
 
 /// The model of a GLB or .gltf in memory.
@@ -213,7 +260,12 @@ pub fn write_simulated_examples(
     set: &ExampleSet,
     simulation: &SimulationRecord,
 ) -> Result<(), WriteError> {
-    write_glb(path, &example_set::write(file, set, Some(simulation))?.to_glb()?)
+    write_glb(path, &example_set::write(file, set, &BTreeSet::new(), Some(simulation))?.to_glb()?)
+}
+
+/// Writes an edited example set as GLB: muted examples are marked.
+pub fn write_example_list(path: &Path, file: &RigFile, list: &ExampleList) -> Result<(), WriteError> {
+    write_glb(path, &example_set::write(file, &list.set, &list.muted, list.simulation.as_ref())?.to_glb()?)
 }
 
 /// Writes a model as GLB.
@@ -237,7 +289,7 @@ pub fn rig_glb(file: &RigFile) -> Result<Vec<u8>, WriteError> {
 
 /// An example set as the bytes of a GLB.
 pub fn examples_glb(file: &RigFile, set: &ExampleSet) -> Result<Vec<u8>, WriteError> {
-    Ok(example_set::write(file, set, None)?.to_glb()?)
+    Ok(example_set::write(file, set, &BTreeSet::new(), None)?.to_glb()?)
 }
 
 /// A model as the bytes of a GLB.

@@ -21,6 +21,7 @@ pub mod rig;
 pub mod skinning;
 
 pub mod examples;
+pub mod mirror;
 
 pub mod displacements;
 
@@ -38,10 +39,13 @@ pub mod evaluate;
 
 pub mod metrics;
 
+pub mod suggest;
+
 pub mod baselines;
 
 pub mod characters;
 
+pub mod nearest_name;
 mod numeric;
 mod random;
 

@@ -6,6 +6,8 @@ pub mod completions;
 pub mod conformance;
 pub mod demo;
 pub mod evaluate;
+pub mod examples;
 pub mod fit;
 pub mod reproduce;
 pub mod simulate;
+pub mod suggest;

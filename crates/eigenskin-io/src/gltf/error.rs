@@ -131,6 +131,12 @@ pub enum GltfError {
         /// the version found
         version: String,
     },
+    /// Nothing to learn from.
+    #[error("all {count} examples are muted; unmute some with eigenskin examples unmute")]
+    AllMuted {
+        /// how many there are
+        count: usize,
+    },
     /// The eigenskin table is damaged.
     #[error("the eigenskin table is not readable: {problem}")]
     Table {

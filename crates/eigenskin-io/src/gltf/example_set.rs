@@ -5,6 +5,7 @@
 //! will be read again (`f32` keys), so that rounding poses does not move the shapes. Where that
 //! has no accurate inverse, posed positions are kept beside it in accessors named in the table.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use eigenskin::examples::{Example, ExampleSet};
@@ -37,10 +38,12 @@ const NO_TURN: f64 = 1e-6;
 /// A normal that the change misses by more than this (chord of unit vectors) is kept posed.
 const LARGEST_TURN_MISS: f64 = 1e-5;
 
-/// The rig's document with the examples in it, and with how they were simulated.
+/// The rig's document with the examples in it, those named in `muted` marked, and with how they were
+/// simulated.
 pub fn write(
     file: &RigFile,
     set: &ExampleSet,
+    muted: &BTreeSet<String>,
     simulation: Option<&SimulationRecord>,
 ) -> Result<Document, WriteError> {
     let rig = set.rig();
@@ -69,7 +72,8 @@ pub fn write(
     let none = vec![0.0; set.len()];
     targets::append_targets(&mut document, layout, &morphs, any_normals && normals_in_targets, &none)?;
     for (index, (example, posed)) in set.examples().iter().zip(kept).enumerate() {
-        list.push(push_beside(&mut document, rig, index, example, &posed, normals_in_targets)?);
+        let entry = push_beside(&mut document, rig, index, example, &posed, normals_in_targets)?;
+        list.push(ExampleEntry { muted: muted.contains(&example.name), ..entry });
     }
 
     targets::widen_weights_channels(&mut document, layout, file.clips(), &own, set.len())?;
@@ -83,7 +87,7 @@ pub fn write(
     Ok(document)
 }
 
-/// The examples of a document.
+/// All examples of a document, muted ones too.
 pub fn read(
     document: &Document,
     layout: &RigLayout,
@@ -243,7 +247,7 @@ fn push_beside(
             Storage::Accessor { name }
         }
     };
-    let mut entry = ExampleEntry { name: example.name.clone(), normals, posed: None };
+    let mut entry = ExampleEntry { name: example.name.clone(), muted: false, normals, posed: None };
     if !posed.is_empty() {
         let chosen = |values: &[Vec3]| -> Vec<Vec3> { posed.iter().map(|&v| values[v as usize]).collect() };
         append::indices(document, &name("posed vertices"), posed, rig.vertex_count(), Usage::Other)?;

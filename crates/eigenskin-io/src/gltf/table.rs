@@ -5,6 +5,8 @@
 //! Joints and controls are named, never numbered: programs renumber nodes. All numbers are `f64`
 //! and read back to the bit.
 
+use std::collections::BTreeSet;
+
 use eigenskin::rig::Rig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -87,6 +89,9 @@ pub struct ExamplesEntry {
 pub struct ExampleEntry {
     /// its name
     pub name: String,
+    /// whether it is kept but not learnt from
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub muted: bool,
     /// where its normals are
     pub normals: Storage,
     /// vertices that rest-space displacements cannot express
@@ -196,6 +201,12 @@ impl Table {
             examples: None,
             model: None,
         }
+    }
+
+    /// Names of the muted examples.
+    pub fn muted(&self) -> BTreeSet<String> {
+        let list = self.examples.iter().flat_map(|examples| &examples.list);
+        list.filter(|example| example.muted).map(|example| example.name.clone()).collect()
     }
 
     /// How the examples were simulated, if the table tells.

@@ -15,6 +15,7 @@ mod npy;
 pub(crate) mod obj;
 pub(crate) mod pc2;
 mod sculpts;
+mod single_sculpt;
 mod touching;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ pub use named_poses::NamedPosesError;
 pub use obj::write_obj;
 pub use pc2::write_pc2;
 pub use sculpts::{SculptsError, examples_from_sculpts, examples_from_shape_keys};
+pub use single_sculpt::{SculptError, SculptedShape, read_sculpt};
 
 /// Shapes of one mesh, frame by frame. One that exists has at least one frame, the same number of
 /// vertices in each, and finite positions only.

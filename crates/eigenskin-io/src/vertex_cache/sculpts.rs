@@ -270,7 +270,7 @@ fn edges(&[a, b, c]: &[u32; 3]) -> [(u32, u32); 3] {
 }
 
 /// All edges, and the other diagonal of each pair of neighbouring triangles.
-fn edges_and_diagonals(triangles: &[[u32; 3]]) -> BTreeSet<(u32, u32)> {
+pub(super) fn edges_and_diagonals(triangles: &[[u32; 3]]) -> BTreeSet<(u32, u32)> {
     let mut sides: Vec<((u32, u32), u32)> = triangles
         .iter()
         .flat_map(|triangle| edges(triangle).into_iter().zip([triangle[2], triangle[0], triangle[1]]))
