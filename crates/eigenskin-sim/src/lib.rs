@@ -28,6 +28,8 @@ pub mod material;
 pub mod problem;
 
 pub mod contact;
+pub mod equilibrium;
+pub mod loads;
 pub mod path;
 pub mod self_contact;
 pub mod solver;

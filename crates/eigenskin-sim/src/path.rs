@@ -3,10 +3,10 @@
 use eigenskin::glam::{DAffine3, DVec3};
 
 use crate::contact::ContactRow;
+use crate::equilibrium::{ContactCost, Equilibrium, SolveError};
+use crate::loads::{Drag, Loads};
 use crate::self_contact::{ContactParams, SelfContact};
-use crate::solver::{
-    ContactCost, Drag, Equilibrium, Leash, Loads, SolveError, Solver, SolverParams, angle_between,
-};
+use crate::solver::{Leash, Solver, SolverParams, angle_between};
 
 /// How to go along a path.
 #[derive(Debug, Clone, Copy, PartialEq)]

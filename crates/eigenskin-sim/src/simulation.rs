@@ -7,13 +7,14 @@ use eigenskin::pose::{JointMotion, Pose};
 use eigenskin::rig::Rig;
 use rayon::prelude::*;
 
+use crate::equilibrium::{Equilibrium, SolveError};
 use crate::jobs::{Job, Purpose};
 use crate::material::Material;
 use crate::path::{PathParams, follow_with_contact};
 use crate::problem::{Problem, ProblemError};
 use crate::quality::{Jumps, Quality, volume_ratio};
 use crate::self_contact::{ContactParams, SelfContact};
-use crate::solver::{Equilibrium, SolveError, Solver};
+use crate::solver::Solver;
 use crate::tissue::{Tissue, TissueError, TissueParams};
 
 /// How to simulate.

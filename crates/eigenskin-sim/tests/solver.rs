@@ -7,12 +7,14 @@ mod bars;
 use bars::{about, bent, finger};
 use eigenskin_sim::bones::HeldPoint;
 use eigenskin_sim::contact::ContactRow;
+use eigenskin_sim::equilibrium::{Equilibrium, SolveError};
 use eigenskin_sim::glam::{DAffine3, DMat3, DQuat, DVec3};
 use eigenskin_sim::lattice::Lattice;
+use eigenskin_sim::loads::Loads;
 use eigenskin_sim::material::{Material, Model};
 use eigenskin_sim::path::{PathParams, follow};
 use eigenskin_sim::problem::Problem;
-use eigenskin_sim::solver::{Equilibrium, Loads, SolveError, Solver, SolverParams};
+use eigenskin_sim::solver::{Solver, SolverParams};
 
 const MODELS: [Model; 2] = [Model::StableNeoHookean, Model::NeoHookean];
 

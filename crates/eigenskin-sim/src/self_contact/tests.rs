@@ -5,11 +5,12 @@ use eigenskin::glam::{DAffine3, DQuat};
 use super::*;
 use crate::bones::HeldPoint;
 use crate::embedding::embed;
+use crate::equilibrium::Equilibrium;
 use crate::lattice::{FillParams, fill};
 use crate::material::Material;
 use crate::path::{PathParams, follow_with_contact};
 use crate::problem::Problem;
-use crate::solver::{Equilibrium, Solver};
+use crate::solver::Solver;
 use crate::test_support::{Random, add_box, mesh_of};
 
 /// Boxes of twelve triangles each, in cubes with an edge of 0.5.
