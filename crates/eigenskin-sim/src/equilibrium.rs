@@ -41,6 +41,8 @@ pub struct ContactCost {
     pub rows: usize,
     /// of these, rows that push
     pub pushing: usize,
+    /// whether drag had to end it
+    pub dragged: bool,
 }
 
 /// Why there is no equilibrium.

@@ -214,6 +214,7 @@ impl Touching<'_> {
                     self.taken += solved.iterations;
                 }
                 self.rows = rows;
+                self.cost.dragged = drag.is_some();
                 return Ok(Equilibrium { contact: self.cost(&solved), ..solved });
             }
             positions = solved.positions;

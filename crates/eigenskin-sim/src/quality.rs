@@ -29,6 +29,8 @@ pub struct Quality {
     pub newton_steps: usize,
     /// those of them that contact asked for
     pub contact_steps: usize,
+    /// whether contact came to rest by itself; if not, drag ended what went to and fro
+    pub settled: bool,
 }
 
 /// What a pose must keep to be learned from.

@@ -193,6 +193,7 @@ impl Simulation {
                 jump,
                 newton_steps: state.iterations,
                 contact_steps: state.contact.newton_steps,
+                settled: !state.contact.dragged,
             };
             result.poses.push(SimulatedPose {
                 name: stop.name.clone(),

@@ -169,12 +169,12 @@ impl Outcome {
         }
         let steps: usize = self.solved.iter().map(|(_, quality)| quality.newton_steps).sum();
         let of_contact: usize = self.solved.iter().map(|(_, quality)| quality.contact_steps).sum();
+        let dragged = self.solved.iter().filter(|(_, quality)| !quality.settled).count();
         let depths = self.kept.iter().filter_map(|pose| pose.quality.penetration);
         output.item(
             "contact",
             format!(
-                "skin touches skin in {} of {}, which took {of_contact} of {steps} Newton steps; at most {:.1} % of the size within other skin",
-                touching,
+                "skin touches skin in {touching} of {} ({dragged} ended by drag), which took {of_contact} of {steps} Newton steps; at most {:.1} % of the size within other skin",
                 counted(self.solved.len(), "pose", "poses"),
                 100.0 * depths.fold(0.0, f64::max)
             ),

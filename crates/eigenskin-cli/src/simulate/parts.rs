@@ -145,6 +145,7 @@ pub fn quality_json(name: &str, quality: &Quality) -> Value {
         "jump": quality.jump,
         "newton_steps": quality.newton_steps,
         "contact_steps": quality.contact_steps,
+        "settled": quality.settled,
     })
 }
 
@@ -158,5 +159,6 @@ fn quality_of(value: &Value) -> Option<Quality> {
         jump: value["jump"].as_f64()?,
         newton_steps: value["newton_steps"].as_u64()? as usize,
         contact_steps: value["contact_steps"].as_u64()? as usize,
+        settled: value["settled"].as_bool()?,
     })
 }
