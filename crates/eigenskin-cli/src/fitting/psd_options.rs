@@ -8,7 +8,7 @@ use eigenskin::driver::{FeatureScale, RbfParams, Representation, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::PsdParams;
 use eigenskin::fit::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
-use eigenskin::glam::DVec3;
+use eigenskin::glam::{DMat3, DVec3};
 use eigenskin::model::Frame;
 use eigenskin::supports::Mover;
 
@@ -32,7 +32,8 @@ pub struct PsdArgs {
     #[arg(long, value_name = "EXAMPLE=R", value_parser = parse_radius)]
     radius: Vec<(String, f64)>,
     /// How far examples reach along a joint's three axes, in radians (joint=0.5,1,1), or along a
-    /// control (control=0.4); --width, then 1 unless given, is for the others
+    /// control (control=0.4); --width, then 1 unless given, is for the others. Three numbers more
+    /// are how axes 1 and 2, 1 and 3, 2 and 3 go together, from -1 to 1 (a Mahalanobis distance)
     #[arg(long, value_name = "NAME=A,B,C", value_parser = parse_axis_radii)]
     axis_radii: Vec<(String, AxisRadii)>,
     /// Which pose spaces come first: narrow-first, as-given, or a list such as
@@ -85,6 +86,8 @@ impl InterpolationArg {
 enum AxisRadii {
     Control(f64),
     Joint(DVec3),
+    /// what takes a difference to one in radii, axes seen together
+    Correlated(DMat3),
 }
 
 /// Shepard's power: the least whole number with a flat, rounded top at every example.
@@ -208,8 +211,8 @@ impl PsdArgs {
                 (Some(Mover::Joint(_)), AxisRadii::Control(_)) => {
                     bail!("--axis-radii gives joint {name:?} one radius; give three, one per axis")
                 }
-                (Some(Mover::Control(_)), AxisRadii::Joint(_)) => {
-                    bail!("--axis-radii gives control {name:?} three radii; give one")
+                (Some(Mover::Control(_)), AxisRadii::Joint(_) | AxisRadii::Correlated(_)) => {
+                    bail!("--axis-radii gives control {name:?} three radii or more; give one")
                 }
                 _ => {}
             }
@@ -233,6 +236,9 @@ fn feature(name: &str, radii: AxisRadii, width: f64) -> PoseFeature {
         AxisRadii::Joint(radii) => {
             (Representation::RotationVector, FeatureScale::PerAxis(width * radii.recip()))
         }
+        AxisRadii::Correlated(in_radii) => {
+            (Representation::RotationVector, FeatureScale::Matrix(width * in_radii))
+        }
     };
     PoseFeature { name: name.to_string(), representation, scale }
 }
@@ -255,16 +261,37 @@ fn parse_radius(text: &str) -> Result<(String, f64), String> {
 
 fn parse_axis_radii(text: &str) -> Result<(String, AxisRadii), String> {
     let parsed = named_value(text).and_then(|(name, values)| {
-        let radii: Vec<f64> = values.split(',').map(radius).collect::<Option<_>>()?;
-        match radii[..] {
-            [one] => Some((name, AxisRadii::Control(one))),
-            [a, b, c] => Some((name, AxisRadii::Joint(DVec3::new(a, b, c)))),
-            _ => None,
+        let values: Vec<f64> =
+            values.split(',').map(|value| value.trim().parse::<f64>().ok()).collect::<Option<_>>()?;
+        let is_radius = |value: &f64| value.is_finite() && *value > 0.0;
+        if !values.iter().take(3).all(is_radius) {
+            return None;
         }
+        let radii = match values[..] {
+            [one] => AxisRadii::Control(one),
+            [a, b, c] => AxisRadii::Joint(DVec3::new(a, b, c)),
+            [a, b, c, ab, ac, bc] => AxisRadii::Correlated(correlated(DVec3::new(a, b, c), [ab, ac, bc])?),
+            _ => return None,
+        };
+        Some((name, radii))
     });
     parsed.ok_or_else(|| {
-        "give a joint and three numbers above zero, such as elbow=0.5,1,1, or a control and one".to_string()
+        "give a joint and three numbers above zero, such as elbow=0.5,1,1, then maybe three between -1 and 1 that no three axes contradict; or a control and one"
+            .to_string()
     })
+}
+
+/// L⁻¹ of the covariance C = L Lᵀ with C_ij = correlation_ij · radius_i · radius_j, so that |L⁻¹ d| is
+/// the Mahalanobis length of d; none unless C is positive definite.
+fn correlated(radii: DVec3, [ab, ac, bc]: [f64; 3]) -> Option<DMat3> {
+    let under_root = |value: f64| (value > 1e-6).then(|| value.sqrt());
+    // Cholesky factor of the correlations, row by row.
+    let second = under_root(1.0 - ab * ab)?;
+    let third = (bc - ab * ac) / second;
+    let last = under_root(1.0 - ac * ac - third * third)?;
+    let factor =
+        DMat3::from_cols(DVec3::new(1.0, ab, ac), DVec3::new(0.0, second, third), DVec3::new(0.0, 0.0, last));
+    Some(factor.inverse() * DMat3::from_diagonal(radii.recip()))
 }
 
 fn parse_order(text: &str) -> Result<SpaceOrder, String> {
@@ -280,6 +307,47 @@ fn parse_order(text: &str) -> Result<SpaceOrder, String> {
                 return Err("give narrow-first, as-given, or a list such as elbow,elbow+wrist".to_string());
             }
             Ok(SpaceOrder::Listed(spaces))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn six_numbers_are_a_mahalanobis_distance() {
+        let parse = |text: &str| parse_axis_radii(text).ok();
+        let Some((_, AxisRadii::Correlated(in_radii))) = parse("elbow=0.5,1,2,0.3,-0.4,0.6") else {
+            unreachable!("six numbers that fit together")
+        };
+        let covariance = DMat3::from_cols(
+            DVec3::new(0.25, 0.3 * 0.5, -0.4),
+            DVec3::new(0.3 * 0.5, 1.0, 0.6 * 2.0),
+            DVec3::new(-0.4, 0.6 * 2.0, 4.0),
+        );
+        for by in [DVec3::X, DVec3::new(0.2, -0.7, 0.1), DVec3::new(-1.0, 0.4, 2.0)] {
+            let expected = by.dot(covariance.inverse() * by);
+            assert!(((in_radii * by).length_squared() - expected).abs() < 1e-9);
+        }
+        // Without correlations it is the radii alone.
+        let Some((_, AxisRadii::Correlated(plain))) = parse("elbow=0.5,1,2,0,0,0") else {
+            unreachable!("zeros fit together")
+        };
+        assert!(
+            (plain - DMat3::from_diagonal(DVec3::new(2.0, 1.0, 0.5)))
+                .to_cols_array()
+                .iter()
+                .all(|x| x.abs() < 1e-12)
+        );
+        for bad in [
+            "elbow=0.5,1,2,0.9,0.9,-0.9",
+            "elbow=0.5,1,2,1,0,0",
+            "elbow=0.5,1",
+            "elbow=0,1,1",
+            "elbow=1,1,1,0,NaN,0",
+        ] {
+            assert!(parse(bad).is_none(), "{bad}");
         }
     }
 }
