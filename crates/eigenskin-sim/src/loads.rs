@@ -42,3 +42,29 @@ impl Drag<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drag_pulls_back_by_the_slope_of_its_energy() {
+        let from = [DVec3::new(0.1, 0.2, 0.3), DVec3::new(-0.4, 0.1, 0.2)];
+        let drag = Drag { stiffness: 3.0, from: &from };
+        let positions = [DVec3::new(0.5, -0.2, 0.3), DVec3::new(-0.1, 0.4, 0.9)];
+        let mut gradient = [DVec3::ONE; 2];
+        drag.add_gradient(&positions, &mut gradient);
+        for unknown in 0..6 {
+            let (node, axis) = (unknown / 3, unknown % 3);
+            let moved = |by: f64| {
+                let mut positions = positions;
+                positions[node][axis] += by;
+                drag.energy(&positions)
+            };
+            let slope = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+            // Added to what was there.
+            assert!((1.0 + slope - gradient[node][axis]).abs() < 1e-8);
+        }
+        assert_eq!(drag.energy(&from), 0.0);
+    }
+}

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
 use crate::simulate::parts::{Parts, quality_json};
-use crate::simulate::{fingerprint, plan, ranges as given_ranges, run};
+use crate::simulate::ranges::RangeArgs;
+use crate::simulate::{fingerprint, plan, run};
 use crate::{progress, rigs};
 
 /// Bend a rigged character as soft tissue around its bones: training poses without sculpts
@@ -77,15 +78,8 @@ struct PoseArgs {
     /// Seed of the random poses
     #[arg(long, value_name = "N", default_value_t = 2002)]
     seed: u64,
-    /// Ranges of motion by joint: a TOML file
-    #[arg(long, value_name = "FILE.toml")]
-    ranges: Option<PathBuf>,
-    /// Range of a joint in degrees, such as 'elbow:flex=0..110' or 'elbow:x=-10..30'; may be repeated
-    #[arg(long = "range", value_name = "JOINT:AXIS=A..B", allow_hyphen_values = true)]
-    range: Vec<String>,
-    /// A joint that is not to move; may be repeated
-    #[arg(long, value_name = "JOINT")]
-    still: Vec<String>,
+    #[command(flatten)]
+    ranges: RangeArgs,
     /// Share of the ranges that were not given
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     range_share: f64,
@@ -256,7 +250,7 @@ fn wanted_jobs(
             .collect();
         return Ok((jobs_of_poses(rig, &named, Purpose::Training), Vec::new()));
     }
-    let given = given_ranges::given(poses.ranges.as_deref(), &poses.range, &poses.still)?;
+    let given = poses.ranges.given()?;
     let found = ranges(rig, &given, poses.range_share).with_context(|| args.rig.display().to_string())?;
     plan::print_ranges(output, rig, &found);
     let sampling = SamplingParams {

@@ -14,7 +14,8 @@ use eigenskin_sim::ranges::ranges;
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, figure};
-use crate::simulate::{plan, ranges as given_ranges};
+use crate::simulate::plan;
+use crate::simulate::ranges::RangeArgs;
 use crate::{progress, rigs};
 
 /// Suggest the poses where one more example would help most
@@ -51,21 +52,6 @@ pub struct Args {
     /// Write the suggestions as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
-}
-
-/// What joints can do, without --clip and --candidates.
-#[derive(clap::Args)]
-#[command(next_help_heading = "Ranges")]
-struct RangeArgs {
-    /// Ranges of motion by joint: a TOML file, as for simulate
-    #[arg(long, value_name = "FILE.toml")]
-    ranges: Option<PathBuf>,
-    /// Range of a joint in degrees, such as 'elbow:flex=0..110'; may be repeated
-    #[arg(long = "range", value_name = "JOINT:AXIS=A..B", allow_hyphen_values = true)]
-    range: Vec<String>,
-    /// A joint that is not to move; may be repeated
-    #[arg(long, value_name = "JOINT")]
-    still: Vec<String>,
 }
 
 /// Poses per degree of freedom to choose among, and poses of two joints.
@@ -159,8 +145,7 @@ fn candidates(args: &Args, file: &RigFile, output: &Output) -> Result<Vec<NamedP
     if let Some(name) = &args.clip {
         return keys_of(file, name, output);
     }
-    let given = &args.ranges;
-    let given = given_ranges::given(given.ranges.as_deref(), &given.range, &given.still)?;
+    let given = args.ranges.given()?;
     let found = ranges(rig, &given, 1.0).with_context(|| args.file.display().to_string())?;
     plan::print_ranges(output, rig, &found);
     let articulation = Articulation { rig, degrees: &found.degrees };

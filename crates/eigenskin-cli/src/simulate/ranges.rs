@@ -2,11 +2,32 @@
 //! per joint.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use eigenskin::glam::DVec3;
 use eigenskin_sim::ranges::{GivenAxis, GivenRange, GivenRanges, Turn};
+
+/// What joints can do, as commands take it.
+#[derive(clap::Args)]
+pub struct RangeArgs {
+    /// Ranges of motion by joint: a TOML file
+    #[arg(long, value_name = "FILE.toml")]
+    ranges: Option<PathBuf>,
+    /// Range of a joint in degrees, such as 'elbow:flex=0..110' or 'elbow:x=-10..30'; may be repeated
+    #[arg(long = "range", value_name = "JOINT:AXIS=A..B", allow_hyphen_values = true)]
+    range: Vec<String>,
+    /// A joint that is not to move; may be repeated
+    #[arg(long, value_name = "JOINT")]
+    still: Vec<String>,
+}
+
+impl RangeArgs {
+    /// All ranges that were given.
+    pub fn given(&self) -> Result<GivenRanges> {
+        given(self.ranges.as_deref(), &self.range, &self.still)
+    }
+}
 
 /// `[joints."forearm.L"]` with lines `flex = [0, 110]`.
 #[derive(serde::Deserialize)]
@@ -17,7 +38,7 @@ struct RangesFile {
 
 /// All ranges that were given; the command line comes after the file and replaces what it says of
 /// a joint.
-pub fn given(file: Option<&Path>, ranges: &[String], still: &[String]) -> Result<GivenRanges> {
+fn given(file: Option<&Path>, ranges: &[String], still: &[String]) -> Result<GivenRanges> {
     let mut given = file.map_or_else(|| Ok(GivenRanges::new()), read)?;
     let mut by_option = GivenRanges::new();
     for text in ranges {

@@ -35,8 +35,7 @@ pub struct ContactParams {
     pub spacing: f64,
     /// stiffness of a point, in units of shear modulus · cube edge; default 15: with four points
     /// per face, tissue pressed together at the stress of one shear modulus overlaps by 0.02 edges,
-    /// yet the rows are not much stiffer than the cells (about 5 per node) that they act on, which
-    /// keeps conjugate gradients short
+    /// yet the rows are not much stiffer than the cells (about 5 per node) that they act on
     pub stiffness: f64,
     /// points this near outside of other skin have rows too, which push once they enter; default 0.3
     pub margin: f64,

@@ -8,7 +8,7 @@ use super::allocation::Budget;
 use super::coordinates::{KeptBasis, SupportCoordinates};
 use super::joint_driver::fit_joint_driver;
 use super::normal_fields::normal_fields;
-use super::regions::Regions;
+use super::regions::{Observed, Regions};
 use crate::basis::PrincipalComponents;
 use crate::displacements::{RestDisplacements, rest_displacements};
 use crate::driver::{Interpolant, RbfError, RbfFit, RbfParams, Ridge};
@@ -146,8 +146,9 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
 
     // §2.2, §2.3: displacements, where each joint acts, and what it does there.
     let displacements = rest_displacements(&set, params.base);
+    let observed = Observed { set: &set, displacements: &displacements, movers: &movers, moved: &moved };
     let Regions { threshold, supports, components, counts, bases, acting, coordinates, error } =
-        Regions::best(&set, &displacements, &movers, &moved, params)?;
+        Regions::best(observed, params)?;
 
     // §2.4: coordinates of the examples, interpolated over each joint's motion.
     let per_support: Vec<(Layer, JointReport)> = (0..supports.len())

@@ -12,6 +12,17 @@ use crate::displacements::RestDisplacements;
 use crate::examples::ExampleSet;
 use crate::supports::{Cut, JointSupport, Mover, joint_supports};
 
+/// What the examples show.
+#[derive(Clone, Copy)]
+pub(super) struct Observed<'a> {
+    pub set: &'a ExampleSet,
+    pub displacements: &'a RestDisplacements,
+    /// what can move
+    pub movers: &'a [Mover],
+    /// `example` → rising indices into the movers
+    pub moved: &'a [Vec<usize>],
+}
+
 /// Supports cut at one threshold, and all that follows from it.
 pub(super) struct Regions {
     /// share of a joint's largest displacement
@@ -43,19 +54,12 @@ const PAYS: f64 = 0.97;
 
 impl Regions {
     /// Supports cut as asked; if that is left open, where the limit per vertex is used best.
-    pub fn best(
-        set: &ExampleSet,
-        displacements: &RestDisplacements,
-        movers: &[Mover],
-        moved: &[Vec<usize>],
-        params: &EigenSkinParams,
-    ) -> Result<Self, FitError> {
-        let cut_at = |threshold: f64| Self::cut_at(threshold, set, displacements, movers, moved, params);
-        let mut best = cut_at(params.support.threshold.unwrap_or(PAPER))?;
+    pub fn best(observed: Observed<'_>, params: &EigenSkinParams) -> Result<Self, FitError> {
+        let mut best = Self::cut_at(params.support.threshold.unwrap_or(PAPER), observed, params)?;
         let is_limited = params.budget.per_vertex.is_some() && params.budget.per_joint.is_none();
         if params.support.threshold.is_none() && is_limited {
             for threshold in LARGER {
-                let next = cut_at(threshold)?;
+                let next = Self::cut_at(threshold, observed, params)?;
                 if next.error > PAYS * best.error {
                     break;
                 }
@@ -65,14 +69,8 @@ impl Regions {
         Ok(best)
     }
 
-    fn cut_at(
-        threshold: f64,
-        set: &ExampleSet,
-        displacements: &RestDisplacements,
-        movers: &[Mover],
-        moved: &[Vec<usize>],
-        params: &EigenSkinParams,
-    ) -> Result<Self, FitError> {
+    fn cut_at(threshold: f64, observed: Observed<'_>, params: &EigenSkinParams) -> Result<Self, FitError> {
+        let Observed { set, displacements, movers, moved } = observed;
         let cut = Cut { threshold, border: params.support.border };
         let supports = joint_supports(set, displacements, movers, moved, cut);
         if supports.is_empty() {
