@@ -54,7 +54,7 @@ pub fn example_set_glb() -> Vec<u8> {
         let positions: Vec<Vec3> =
             rest.map(|(v, p)| 1.01 * skinning.position(v, p.as_dvec3()).as_vec3()).collect();
         let normals = (index % 2 == 0).then(|| rig.mesh().normals_of(&positions));
-        Example { name: format!("example {index}"), pose: pose.clone(), positions, normals }
+        Example { name: format!("example {index}"), pose: pose.clone(), positions, normals, inverted: None }
     };
     let examples = case.poses.iter().enumerate().map(example).collect();
     let set = ExampleSet::new(rig.clone(), examples).unwrap();

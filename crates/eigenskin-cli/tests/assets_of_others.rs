@@ -36,7 +36,7 @@ fn synthetic_examples(file: &RigFile, clip: &str) -> ExampleSet {
                     skinning.position(vertex, rest + amount * DVec3::from_array(wave)).as_vec3()
                 })
                 .collect();
-            Example { name: format!("moment {step}"), pose, positions, normals: None }
+            Example { name: format!("moment {step}"), pose, positions, normals: None, inverted: None }
         })
         .collect();
     ExampleSet::new(rig.clone(), examples).unwrap()
@@ -233,7 +233,8 @@ fn morph_targets_of_the_file_play_as_before() {
     let file = read_rig(&plain, &ReadOptions::default()).unwrap();
     let rig = file.rig();
     let positions = rig.mesh().positions().iter().map(|p| *p * 1.1).collect();
-    let example = Example { name: "larger".into(), pose: rig.rest_pose(), positions, normals: None };
+    let example =
+        Example { name: "larger".into(), pose: rig.rest_pose(), positions, normals: None, inverted: None };
     let set = ExampleSet::new(rig.clone(), vec![example]).unwrap();
     write_examples(Path::new(&path("still.glb")), &file, &set).unwrap();
     let still = path("still.glb");

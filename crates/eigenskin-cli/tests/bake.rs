@@ -35,6 +35,7 @@ fn write_arm(folder: &Path) -> (Character, String, String) {
             name: named.name,
             pose: named.pose,
             normals: None,
+            inverted: None,
         })
         .collect();
     let set = ExampleSet::new(character.rig.clone(), examples).unwrap();

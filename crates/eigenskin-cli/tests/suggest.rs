@@ -68,6 +68,7 @@ fn the_loop_of_an_artist() {
                     positions: skin.shape(pose),
                     pose: pose.clone(),
                     normals: None,
+                    inverted: None,
                 })
                 .collect();
             let truth_set = eigenskin::examples::ExampleSet::new(arm.rig.clone(), examples).unwrap();

@@ -161,6 +161,7 @@ fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
             name: named.name,
             pose: named.pose,
             normals: None,
+            inverted: None,
         };
         ExampleSet::new(character.rig.clone(), poses.into_iter().map(example).collect()).unwrap()
     };

@@ -42,7 +42,7 @@ fn fitted_models_come_back_bit_for_bit() {
         .map(|&[shoulder, elbow]| {
             let pose = arm.pose(&[shoulder, 0.0, elbow]);
             let name = format!("shoulder {shoulder}, elbow {elbow}");
-            Example { name, positions: skin.shape(&pose), pose, normals: None }
+            Example { name, positions: skin.shape(&pose), pose, normals: None, inverted: None }
         })
         .collect();
     let set = ExampleSet::new(arm.rig.clone(), examples).unwrap();
@@ -148,7 +148,7 @@ impl Face {
             positions.iter_mut().zip(deltas).for_each(|(p, d)| *p += *share * *d);
         }
         let pose = Pose { world_from_joint: vec![], controls: controls.to_vec() };
-        Example { name: name.into(), pose, positions, normals: None }
+        Example { name: name.into(), pose, positions, normals: None, inverted: None }
     }
 }
 

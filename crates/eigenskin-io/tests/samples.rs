@@ -151,7 +151,7 @@ fn models_and_examples_go_into_files_of_others() {
                 let mut positions = vec![Vec3::ZERO; file.rig().vertex_count()];
                 let mut normals = positions.clone();
                 evaluator.evaluate(&pose, &mut positions, Some(&mut normals));
-                Example { name: format!("e{index}"), pose, positions, normals: Some(normals) }
+                Example { name: format!("e{index}"), pose, positions, normals: Some(normals), inverted: None }
             })
             .collect();
         let set = ExampleSet::new(file.rig().clone(), examples).unwrap();

@@ -87,6 +87,7 @@ fn every_format_gives_the_same_model() {
         pose: scene.poses[key].clone(),
         positions: positions.clone(),
         normals: None,
+        inverted: None,
     };
     let set =
         ExampleSet::new(scene.rig().clone(), scene.shapes.iter().enumerate().map(named).collect()).unwrap();

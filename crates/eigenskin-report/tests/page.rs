@@ -64,6 +64,7 @@ fn bent(rig: &Arc<Rig>, angles: &[f64]) -> ExampleSet {
             pose: Pose { world_from_joint: vec![DAffine3::IDENTITY, turn], controls: vec![] },
             positions: positions.collect(),
             normals: None,
+            inverted: None,
         }
     });
     ExampleSet::new(rig.clone(), examples.collect()).unwrap()

@@ -53,6 +53,7 @@ fn simulated(theirs: &ExampleSet, joints: &[&str]) -> (ExampleSet, Vec<String>) 
                     pose: pose.pose,
                     positions: pose.positions,
                     normals: None,
+                    inverted: None,
                 }),
             }
         }

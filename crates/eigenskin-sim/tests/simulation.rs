@@ -113,7 +113,7 @@ fn a_hand_with_holes_is_bent_and_learnt_like_a_whole_one() {
             let examples = poses.map(|pose| {
                 assert_eq!(pose.quality.fault(&QualityLimits::default()), None, "{}", pose.name);
                 let (name, pose, positions) = (pose.name.clone(), pose.pose.clone(), pose.positions.clone());
-                Example { name, pose, positions, normals: None }
+                Example { name, pose, positions, normals: None, inverted: None }
             });
             ExampleSet::new(rig.clone(), examples.collect()).unwrap()
         };

@@ -51,6 +51,7 @@ fn examples(character: &Character) -> ExampleSet {
             name: named.name,
             pose: named.pose,
             normals: None,
+            inverted: None,
         })
         .collect();
     ExampleSet::new(character.rig.clone(), examples).unwrap()

@@ -22,6 +22,7 @@ fn main() {
                 name: named.name,
                 pose: named.pose,
                 normals: None,
+                inverted: None,
             })
             .collect();
         ExampleSet::new(character.rig.clone(), examples).unwrap()

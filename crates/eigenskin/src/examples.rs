@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use glam::{DAffine3, Vec3};
 
+use crate::deformers::Base;
 use crate::pose::{JointMotion, Pose};
 use crate::rig::{Rig, RigError};
 
@@ -18,6 +19,21 @@ pub struct Example {
     pub positions: Vec<Vec3>,
     /// observed normals, `vertex`; computed from the positions where missing
     pub normals: Option<Vec<Vec3>>,
+    /// the shape pulled back to rest through a black box, when that was done. Closed forms are
+    /// inverted when they are needed
+    pub inverted: Option<Inverted>,
+}
+
+/// An example pulled back to rest through a chain of deformers (Xian §5.3).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inverted {
+    /// what it was pulled through
+    pub base: Base,
+    /// d, `vertex`: what to add to the rest shape
+    pub deltas: Vec<Vec3>,
+    /// w, `vertex`: what the deformers cannot reach, added after them, in the first root's axes;
+    /// empty when there is nothing
+    pub residuals: Vec<Vec3>,
 }
 
 /// Examples of one rig, checked.
@@ -347,7 +363,12 @@ pub(crate) fn check_example(rig: &Rig, example: &Example) -> Result<(), Examples
         let found = example.pose.controls.len();
         return Err(ExamplesError::ControlCount { name: name(), found, expected: rig.controls().len() });
     }
-    let shape = example.positions.iter().chain(example.normals.iter().flatten());
+    let inverted = example.inverted.iter();
+    let fields = inverted.flat_map(|i| [&i.deltas, &i.residuals]).filter(|field| !field.is_empty());
+    if let Some(field) = fields.clone().find(|field| field.len() != rig.vertex_count()) {
+        return Err(vertices(field.len()));
+    }
+    let shape = example.positions.iter().chain(example.normals.iter().flatten()).chain(fields.flatten());
     if let Some(entry) = shape.clone().position(|v| !v.is_finite()) {
         return Err(ExamplesError::NotFinite { name: name(), vertex: entry % rig.vertex_count() });
     }

@@ -20,6 +20,8 @@ pub mod rig;
 
 pub mod skinning;
 
+pub mod deformers;
+
 pub mod examples;
 pub mod mirror;
 

@@ -45,7 +45,7 @@ fn linear_map_finds_linear_blending() {
                     .as_vec3()
             })
             .collect();
-        Example { name: format!("{elbow} {wrist}"), pose, positions, normals: None }
+        Example { name: format!("{elbow} {wrist}"), pose, positions, normals: None, inverted: None }
     };
     let turn = |i: usize, k: f64| {
         let t = i as f64 * k;

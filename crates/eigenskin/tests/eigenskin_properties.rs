@@ -250,7 +250,7 @@ fn nothing_moving_is_an_error() {
     let positions = rig.mesh().positions().iter().map(|p| *p + Vec3::X).collect();
     let other = set_of(&rig, vec![("tiny".into(), DVec3::Y * 5e-5, DVec3::ZERO, 0.25)]);
     let examples = vec![
-        Example { name: "elsewhere".into(), pose, positions, normals: None },
+        Example { name: "elsewhere".into(), pose, positions, normals: None, inverted: None },
         other.examples()[0].clone(),
     ];
     let set = ExampleSet::new(rig, examples).unwrap();
@@ -277,7 +277,7 @@ fn wide_regions() -> ExampleSet {
             let amount = if nearest[vertex] == moved { 0.002 } else { 0.045 * 0.002 };
             skinning.position(vertex, rest.as_dvec3() + amount * DVec3::AXES[index % 3]).as_vec3()
         });
-        Example { name, positions: positions.collect(), pose: pose.clone(), normals: None }
+        Example { name, positions: positions.collect(), pose: pose.clone(), normals: None, inverted: None }
     });
     ExampleSet::new(rig.clone(), examples.collect()).unwrap()
 }

@@ -25,7 +25,7 @@ fn displaced_truth(offsets: impl Fn(usize, usize) -> Vec3) -> (Arc<Model>, Examp
                     skinning.position(v, rig.mesh().positions()[v].as_dvec3()).as_vec3() + offsets(index, v)
                 })
                 .collect();
-            Example { name: format!("pose {index}"), pose, positions, normals: None }
+            Example { name: format!("pose {index}"), pose, positions, normals: None, inverted: None }
         })
         .collect();
     let model = Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend);

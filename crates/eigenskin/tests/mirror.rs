@@ -145,7 +145,7 @@ fn shape(rig: &Rig, pose: &Pose, strength: f64) -> Vec<Vec3> {
 }
 
 fn example(rig: &Rig, name: &str, pose: Pose) -> Example {
-    Example { name: name.to_string(), positions: shape(rig, &pose, 0.1), pose, normals: None }
+    Example { name: name.to_string(), positions: shape(rig, &pose, 0.1), pose, normals: None, inverted: None }
 }
 
 fn furthest(a: &[Vec3], b: &[Vec3]) -> f32 {

@@ -52,6 +52,7 @@ fn weights_and_vertices_agree_with_scipy() {
                     pose: pose(controls),
                     positions: moved.collect(),
                     normals: None,
+                    inverted: None,
                 }
             })
             .collect();

@@ -63,7 +63,8 @@ fn directions_turn_under_inverse_and_stay_under_forward_deltas() {
     };
     let sculpted = DVec3::new(0.3, 0.4, 0.0);
     let positions = (0..3).map(|v| (skinned(v, FRAC_PI_2) + sculpted).as_vec3()).collect();
-    let example = Example { name: "90°".into(), pose: turned(FRAC_PI_2), positions, normals: None };
+    let example =
+        Example { name: "90°".into(), pose: turned(FRAC_PI_2), positions, normals: None, inverted: None };
     let set = ExampleSet::new(rig, vec![example]).unwrap();
     let direction = |d: DVec3| d.y.atan2(d.x);
     for (deltas, slopes) in [
@@ -110,8 +111,11 @@ fn where_skinning_collapses_the_report_says_what_is_lost() {
     positions[1] += Vec3::new(0.3, 0.4, 0.2);
     let target = positions[1];
     let pose = turned(2.0 * FRAC_PI_2);
-    let set =
-        ExampleSet::new(rig, vec![Example { name: "turn".into(), pose, positions, normals: None }]).unwrap();
+    let set = ExampleSet::new(
+        rig,
+        vec![Example { name: "turn".into(), pose, positions, normals: None, inverted: None }],
+    )
+    .unwrap();
     for (deltas, lost) in [(DeltaSpace::Inverse, 0.5), (DeltaSpace::Forward { frame: Frame::Root }, 0.0)] {
         let fit = fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
         assert!((fit.examples[0].unreachable - lost).abs() < 1e-5, "{}", fit.examples[0].unreachable);
@@ -167,7 +171,7 @@ fn three_examples_mend_the_arm() {
             .map(|&(name, degree, degrees)| {
                 let pose = pose(degree, degrees);
                 let positions = skin.shape(&pose);
-                Example { name: name.into(), pose, positions, normals: None }
+                Example { name: name.into(), pose, positions, normals: None, inverted: None }
             })
             .collect();
         let set = ExampleSet::new(character.rig.clone(), sculpts).unwrap();
@@ -204,7 +208,7 @@ fn expression(rig: &Arc<Rig>, name: &str, controls: &[f64], moved: [f32; 3]) -> 
     let mut positions = rig.mesh().positions().to_vec();
     positions[3] += Vec3::from_array(moved);
     let pose = Pose { world_from_joint: vec![], controls: controls.to_vec() };
-    Example { name: name.into(), pose, positions, normals: None }
+    Example { name: name.into(), pose, positions, normals: None, inverted: None }
 }
 
 fn face_model(rig: &Arc<Rig>, examples: Vec<Example>, interpolation: PsdInterpolation) -> Arc<Model> {

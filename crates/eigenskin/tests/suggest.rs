@@ -45,6 +45,7 @@ fn what_no_example_moves_comes_first_and_nothing_twice() {
             positions: skin.shape(&c.pose),
             pose: c.pose.clone(),
             normals: None,
+            inverted: None,
         })
         .collect();
     assert!(examples.len() < candidates.len());
@@ -77,7 +78,7 @@ fn a_joint_whose_examples_predict_each_other_badly_gets_more() {
                     *p += Vec3::Y * 0.05 * (seed * 3.1 + vertex as f32 * (1.0 + seed.sin())).sin();
                 }
             }
-            Example { name: c.name.clone(), pose: c.pose.clone(), positions, normals: None }
+            Example { name: c.name.clone(), pose: c.pose.clone(), positions, normals: None, inverted: None }
         };
         ExampleSet::new(arm.rig.clone(), chosen.iter().map(example).collect()).unwrap()
     };

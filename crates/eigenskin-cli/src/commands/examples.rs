@@ -290,7 +290,7 @@ fn add(
 }
 
 fn example(name: &str, pose: Pose, shape: SculptedShape) -> Example {
-    Example { name: name.to_string(), pose, positions: shape.positions, normals: None }
+    Example { name: name.to_string(), pose, positions: shape.positions, normals: None, inverted: None }
 }
 
 /// What pulling the sculpt back to rest showed.

@@ -66,7 +66,7 @@ impl Arm {
                 } else {
                     format!("{} at {}°", sculpt.name, share * sculpt.angle)
                 };
-                examples.push(Example { name, pose, positions, normals: None });
+                examples.push(Example { name, pose, positions, normals: None, inverted: None });
             }
         }
         Ok(ExampleSet::new(self.character.rig.clone(), examples)?)

@@ -54,7 +54,13 @@ pub fn expressions() -> Result<ExampleSet> {
             let (x, y) = (across(vertex % COLUMNS), rest.y);
             rest + change(name, x, f64::from(y)).as_vec3()
         });
-        Example { name: name.to_string(), pose: pose(at), positions: moved.collect(), normals: None }
+        Example {
+            name: name.to_string(),
+            pose: pose(at),
+            positions: moved.collect(),
+            normals: None,
+            inverted: None,
+        }
     });
     Ok(ExampleSet::new(rig, examples.to_vec())?)
 }
@@ -155,7 +161,7 @@ pub fn one_axis(interpolation: PsdInterpolation) -> Result<OneAxis> {
     let rest = set.rig().mesh().positions().to_vec();
     let moved = |name: &str, x: f64| {
         let positions = rest.iter().map(|&p| p + Vec3::Y * x as f32).collect();
-        Example { name: name.to_string(), pose: pose([x, 0.0]), positions, normals: None }
+        Example { name: name.to_string(), pose: pose([x, 0.0]), positions, normals: None, inverted: None }
     };
     let set = ExampleSet::new(set.rig().clone(), vec![moved("half", 0.5), moved("full", 1.0)])?;
     let model = Arc::new(fit_psd(&set, &PsdParams { interpolation, ..PsdParams::default() })?.model);

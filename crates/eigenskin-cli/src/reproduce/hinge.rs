@@ -41,7 +41,13 @@ pub fn directions() -> Result<Vec<Direction>> {
     for position in &mut positions {
         *position += sculpted;
     }
-    let example = Example { name: "90°".to_string(), pose: turned(FRAC_PI_2), positions, normals: None };
+    let example = Example {
+        name: "90°".to_string(),
+        pose: turned(FRAC_PI_2),
+        positions,
+        normals: None,
+        inverted: None,
+    };
     let set = ExampleSet::new(rig, vec![example])?;
     let mut all = Vec::new();
     for inverse in [false, true] {

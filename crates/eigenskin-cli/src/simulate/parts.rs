@@ -121,6 +121,7 @@ pub fn example(pose: &SimulatedPose) -> Example {
         pose: pose.pose.clone(),
         positions: pose.positions.clone(),
         normals: None,
+        inverted: None,
     }
 }
 

@@ -131,7 +131,7 @@ pub fn read(
                 overwrite(normals, &vertices, &read_named(document, name, vertices.len())?)?;
             }
         }
-        examples.push(Example { name: example.name.clone(), pose, positions, normals });
+        examples.push(Example { name: example.name.clone(), pose, positions, normals, inverted: None });
     }
     Ok(ExampleSet::new(rig.clone(), examples)?)
 }

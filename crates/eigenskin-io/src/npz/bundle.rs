@@ -152,6 +152,7 @@ impl Bundle {
                 },
                 positions: slice(truth, pose),
                 normals: normals.map(|normals| slice(normals, pose)),
+                inverted: None,
             })
             .collect();
         Ok(ExampleSet::new(rig.clone(), examples)?)

@@ -127,7 +127,7 @@ pub fn examples_from_clip(
             } else {
                 correspondence.shape(&cache.frames[frame])
             };
-            Example { name, pose, positions, normals: None }
+            Example { name, pose, positions, normals: None, inverted: None }
         })
         .collect();
     let set = ExampleSet::new(rig.clone(), examples)

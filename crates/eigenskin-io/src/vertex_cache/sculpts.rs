@@ -228,6 +228,7 @@ fn examples(
         pose: key.pose,
         positions,
         normals: None,
+        inverted: None,
     };
     ExampleSet::new(rig.clone(), keys.into_iter().zip(shapes).map(example).collect())
         .map_err(|error| SculptsError::Examples { path: path.into(), error: Box::new(error) })

@@ -52,7 +52,13 @@ pub fn examples_of(case: &Case, seed: u64) -> ExampleSet {
                 })
                 .collect();
             let normals = (index % 2 == 0).then(|| rig.mesh().normals_of(&positions));
-            Example { name: format!("example {index}"), pose: pose.clone(), positions, normals }
+            Example {
+                name: format!("example {index}"),
+                pose: pose.clone(),
+                positions,
+                normals,
+                inverted: None,
+            }
         })
         .collect();
     ExampleSet::new(rig.clone(), examples).unwrap()

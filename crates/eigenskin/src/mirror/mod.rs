@@ -219,7 +219,7 @@ impl Mirror {
             let normal = |v: usize| source(v).map_or(computed[v], |from| self.plane.direction(normals[from]));
             (0..count).map(normal).collect()
         });
-        Ok(Example { name, pose, positions, normals })
+        Ok(Example { name, pose, positions, normals, inverted: None })
     }
 
     /// The shape (`vertex`) seen in `pose`, as it is in `mirrored`, the pose in the mirror.

@@ -71,15 +71,17 @@ pub fn thin_svd(matrix: &Matrix) -> (Matrix, Vec<f64>, Matrix) {
     }
 }
 
-/// Moore–Penrose inverse, with singular values below `cut` of the largest treated as zero.
-pub fn pseudo_inverse_3x3(matrix: DMat3, cut: f64) -> DMat3 {
+/// The inverse with each direction kept to a share: `keep` gives it for the singular value relative
+/// to the largest. Directions of no length are left out.
+pub fn filtered_inverse_3x3(matrix: DMat3, keep: impl Fn(f64) -> f64) -> DMat3 {
     let (u, values, v) = thin_svd(&Matrix::from_fn(3, 3, |row, column| matrix.col(column)[row]));
     let column = |m: &Matrix, c: usize| DVec3::new(m[(0, c)], m[(1, c)], m[(2, c)]);
     let mut inverse = DMat3::ZERO;
     for (component, &value) in values.iter().enumerate() {
-        if value > cut * values[0] && value > 0.0 {
+        let kept = keep(value / values[0]);
+        if value > 0.0 && kept > 0.0 {
             let left = column(&u, component);
-            let right = column(&v, component) / value;
+            let right = column(&v, component) * (kept / value);
             inverse += DMat3::from_cols(right * left.x, right * left.y, right * left.z);
         }
     }
@@ -103,7 +105,7 @@ mod tests {
     #[test]
     fn pseudo_inverse_leaves_the_collapsed_direction_alone() {
         let flat = DMat3::from_diagonal(DVec3::new(2.0, 4.0, 1e-9));
-        let inverse = pseudo_inverse_3x3(flat, 1e-4);
+        let inverse = filtered_inverse_3x3(flat, |share| if share > 1e-4 { 1.0 } else { 0.0 });
         assert!((inverse * DVec3::new(2.0, 4.0, 1.0) - DVec3::new(1.0, 1.0, 0.0)).length() < 1e-12);
     }
 

@@ -59,10 +59,6 @@ pub struct PosedSkinning {
     conditioning: Vec<Conditioning>,
 }
 
-/// Displacements are pulled back through directions in which skinning keeps more than this share
-/// of its largest stretch; what it collapses has no rest-space form.
-pub const SINGULAR: f64 = 1e-4;
-
 impl PosedSkinning {
     /// Skins `rig` in `pose`.
     pub fn new(base: BaseSkinning, rig: &Rig, pose: &Pose) -> Self {
@@ -109,8 +105,8 @@ impl PosedSkinning {
         (self.posed_from_rest[vertex].matrix3 * rest).normalize_or_zero()
     }
 
-    /// The point near rest that skins to `posed`: exact where skinning has an inverse, else the
-    /// nearest that changes nothing in the collapsed directions.
+    /// The point near rest that skins to `posed`, by [`damped_inverse`]: exact where skinning is well
+    /// conditioned, `rest` in directions that it collapses.
     pub fn inverse_position(&self, vertex: usize, posed: DVec3, rest: DVec3) -> DVec3 {
         let transform = self.posed_from_rest[vertex];
         rest + self.inverse(vertex) * (posed - transform.transform_point3(rest))
@@ -123,13 +119,33 @@ impl PosedSkinning {
 
     fn inverse(&self, vertex: usize) -> DMat3 {
         let matrix = self.posed_from_rest[vertex].matrix3;
-        if self.conditioning[vertex].condition * SINGULAR < 1.0 {
+        // Damping would change no more than a millionth of a correction.
+        if self.conditioning[vertex].condition < 3.0 {
             matrix.inverse()
         } else {
-            crate::numeric::pseudo_inverse_3x3(matrix, SINGULAR)
+            damped_inverse(matrix, CROSSOVER)
         }
     }
 }
+
+/// The inverse of a vertex's map that gives up directions which the map collapses (Xian §5.3, with
+/// the corrections below).
+///
+/// The paper minimises |target − w − M·d|² + λ|w|² + μ|d|². That shares *every* correction between d
+/// and w, with the crossover at a singular value of √(μ/λ). Here μ acts only on directions near
+/// collapse: with s the singular value relative to the largest and ε the crossover, a direction is
+/// divided by s + g/s, g = ε⁴/(s² + ε²), instead of s. What is left of a correction is 1e-8 at s = 1
+/// and ε = 0.01, a third at s = ε, all at s = 0.
+pub fn damped_inverse(matrix: DMat3, crossover: f64) -> DMat3 {
+    crate::numeric::filtered_inverse_3x3(matrix, |share| {
+        let collapsed = crossover.powi(4) / (share * share + crossover * crossover);
+        share * share / (share * share + collapsed)
+    })
+}
+
+/// √(μ/λ) of [`damped_inverse`]: below this share of the largest stretch, skinning counts as
+/// collapsed.
+pub const CROSSOVER: f64 = 0.01;
 
 fn with_conditioning(transform: DAffine3) -> (DAffine3, Conditioning) {
     let [largest, _, smallest] = singular_values(transform.matrix3);

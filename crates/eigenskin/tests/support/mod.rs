@@ -118,7 +118,7 @@ pub fn set_of(rig: &Arc<Rig>, settings: Vec<(String, DVec3, DVec3, f64)>) -> Exa
         .map(|(name, elbow, wrist, heavy)| {
             let pose = pose(rig, elbow, wrist, heavy);
             let positions = true_shape(rig, &pose, elbow, wrist, heavy);
-            Example { name, pose, positions, normals: None }
+            Example { name, pose, positions, normals: None, inverted: None }
         })
         .collect();
     ExampleSet::new(rig.clone(), examples).unwrap()
