@@ -109,22 +109,25 @@ impl PosedSkinning {
     /// conditioned, `rest` in directions that it collapses.
     pub fn inverse_position(&self, vertex: usize, posed: DVec3, rest: DVec3) -> DVec3 {
         let transform = self.posed_from_rest[vertex];
-        rest + self.inverse(vertex) * (posed - transform.transform_point3(rest))
+        // Damping a better one would change no more than a millionth of the correction.
+        let inverse = if self.conditioning[vertex].condition < 3.0 {
+            transform.matrix3.inverse()
+        } else {
+            damped_inverse(transform.matrix3, CROSSOVER)
+        };
+        rest + inverse * (posed - transform.transform_point3(rest))
     }
 
-    /// The unit normal at rest that skins to the direction of `posed`.
+    /// The unit normal at rest that skins to the direction of `posed`. Its length is given, so only
+    /// a collapsed direction needs damping.
     pub fn inverse_normal(&self, vertex: usize, posed: DVec3) -> DVec3 {
-        (self.inverse(vertex) * posed).normalize_or_zero()
-    }
-
-    fn inverse(&self, vertex: usize) -> DMat3 {
         let matrix = self.posed_from_rest[vertex].matrix3;
-        // Damping would change no more than a millionth of a correction.
-        if self.conditioning[vertex].condition < 3.0 {
+        let inverse = if self.conditioning[vertex].condition < 1e4 {
             matrix.inverse()
         } else {
             damped_inverse(matrix, CROSSOVER)
-        }
+        };
+        (inverse * posed).normalize_or_zero()
     }
 }
 
