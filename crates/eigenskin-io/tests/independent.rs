@@ -29,7 +29,7 @@ fn a_stock_viewer_agrees_with_the_evaluator() {
     let mut signs = (false, false);
     let mut checked = 0;
     for case in cases::all().unwrap() {
-        let plain = case.model.base() == BaseSkinning::LinearBlend
+        let plain = case.model.base().skinning() == Some(BaseSkinning::LinearBlend)
             && case.model.layers().iter().all(|layer| layer.stage == Stage::BeforeSkinning);
         if !plain {
             continue;
@@ -132,7 +132,8 @@ fn other_nodes_in_the_hierarchy_are_seen() {
     let file = rig_of(changed, &ReadOptions::default()).unwrap();
     // Joint 1 hangs on joint 0 through the other node.
     assert_eq!(file.rig().skeleton().joints()[1].parent, Some(0));
-    let model = Model::new(file.rig().clone(), case.model.base(), case.model.layers().to_vec()).unwrap();
+    let model =
+        Model::new(file.rig().clone(), case.model.base().clone(), case.model.layers().to_vec()).unwrap();
     let (bytes, _) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
     let viewer = Viewer::open(&bytes);
     let mut evaluator = Evaluator::new(Arc::new(model));

@@ -54,7 +54,11 @@ fn fitted_models_come_back_bit_for_bit() {
         PsdParams::default(),
         PsdParams { deltas: forward, clamp_margin: Some(0.5), ..PsdParams::default() },
         PsdParams { prototypes, ..PsdParams::default() },
-        PsdParams { interpolation: shepard, base: BaseSkinning::DualQuaternion, ..PsdParams::default() },
+        PsdParams {
+            interpolation: shepard,
+            base: BaseSkinning::DualQuaternion.into(),
+            ..PsdParams::default()
+        },
         PsdParams { interpolation: PsdInterpolation::Linear, ..PsdParams::default() },
     ] {
         let model = fit_psd(&set, &params).unwrap().model;
@@ -81,7 +85,7 @@ fn frames_of_an_animated_character_are_met() {
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
         for deltas in [DeltaSpace::Inverse, DeltaSpace::Forward { frame: Frame::Root }] {
             for prototypes in [None, Some(PrototypeParams::default())] {
-                let params = PsdParams { base, deltas, prototypes, ..PsdParams::default() };
+                let params = PsdParams { base: base.into(), deltas, prototypes, ..PsdParams::default() };
                 let model = Arc::new(fit_psd(&set, &params).unwrap().model);
                 let miss = miss(&model);
                 assert!(miss < 1e-5, "{base:?} {deltas:?} {prototypes:?}: {miss:e}");

@@ -165,7 +165,8 @@ fn own_targets_and_unknown_json_survive() {
     let case = cases::all().unwrap().remove(0);
     let file = file_with_targets(&case);
     // The nodes' control defaults are f32; the model's rig must be the file's.
-    let model = Model::new(file.rig().clone(), case.model.base(), case.model.layers().to_vec()).unwrap();
+    let model =
+        Model::new(file.rig().clone(), case.model.base().clone(), case.model.layers().to_vec()).unwrap();
     let (glb, report) = model_glb(&file, &model, &options(&case)).unwrap();
     keep("own-targets-model.glb", &glb);
     let written = document(&glb);
@@ -213,7 +214,7 @@ fn singular_vertices_keep_their_posed_positions() {
     for world in &mut twisted.world_from_joint[1..] {
         *world = DAffine3::from_quat(DQuat::from_rotation_x(std::f64::consts::PI)) * *world;
     }
-    let model = Arc::new(Model::without_corrections(rig.clone(), case.model.base()));
+    let model = Arc::new(Model::without_corrections(rig.clone(), case.model.base().clone()));
     let set = examples_of(&Case { model, poses: vec![twisted], ..case }, 9);
     let glb = examples_glb(&RigFile::from_rig(rig, "twist").unwrap(), &set).unwrap();
     keep("singular-examples.glb", &glb);
@@ -347,7 +348,7 @@ fn joints_given_by_a_matrix_can_be_animated() {
     changed.json["nodes"][1] = json!({"name": name, "children": children, "matrix": columns});
     let file = rig_of(changed, &ReadOptions::default()).unwrap();
     // Control defaults of the nodes are f32, so the set is of the file's rig.
-    let model = Arc::new(Model::without_corrections(file.rig().clone(), case.model.base()));
+    let model = Arc::new(Model::without_corrections(file.rig().clone(), case.model.base().clone()));
     let set = examples_of(&Case { model, ..case }, 2);
     let glb = examples_glb(&file, &set).unwrap();
     keep("matrix-examples.glb", &glb);

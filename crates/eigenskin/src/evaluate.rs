@@ -16,6 +16,7 @@ use crate::skinning::{BaseSkinning, dual_quaternion, linear_blend, rigid};
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     model: Arc<Model>,
+    skinning: BaseSkinning,
     /// `joint`: where each joint carries the rest shape
     joints: Vec<DAffine3>,
     dual_quaternions: dual_quaternion::Joints,
@@ -37,6 +38,7 @@ impl Evaluator {
             driver_scratch: vec![0.0; widest(|layer| layer.driver.scratch_count())],
             layer_coordinates: vec![0.0; widest(Layer::component_count)],
             coordinates: vec![0.0; model.component_count()],
+            skinning: model.base().closed_form(),
             model,
         }
     }
@@ -93,7 +95,7 @@ impl Evaluator {
         for (joint, transform) in self.joints.iter_mut().zip(pose.posed_from_rest(rig.skeleton())) {
             *joint = transform;
         }
-        if self.model.base() == BaseSkinning::DualQuaternion {
+        if self.skinning == BaseSkinning::DualQuaternion {
             self.dual_quaternions.set(rig.skeleton(), &self.joints);
         }
         let before = |layer: &Layer| layer.stage == Stage::BeforeSkinning;
@@ -117,7 +119,7 @@ impl Evaluator {
 
     fn vertex_transform(&self, vertex: usize) -> DAffine3 {
         let influences = self.model.rig().weights().of(vertex);
-        match self.model.base() {
+        match self.skinning {
             BaseSkinning::Rigid => rigid::transform(influences, &self.joints),
             BaseSkinning::LinearBlend => linear_blend::transform(influences, &self.joints),
             BaseSkinning::DualQuaternion => self.dual_quaternions.transform(influences).0,

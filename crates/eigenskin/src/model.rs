@@ -9,15 +9,15 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
+use crate::deformers::Base;
 use crate::driver::{Driver, DriverError};
 use crate::rig::Rig;
-use crate::skinning::BaseSkinning;
 
 /// A fitted character. Immutable; one that exists is valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     rig: Arc<Rig>,
-    base: BaseSkinning,
+    base: Base,
     layers: Vec<Layer>,
 }
 
@@ -143,17 +143,17 @@ impl DisplacementBasis {
 
 impl Model {
     /// Checks the layers against the rig. Layers without components are left out.
-    pub fn new(rig: Arc<Rig>, base: BaseSkinning, layers: Vec<Layer>) -> Result<Self, ModelError> {
+    pub fn new(rig: Arc<Rig>, base: impl Into<Base>, layers: Vec<Layer>) -> Result<Self, ModelError> {
         let layers: Vec<Layer> = layers.into_iter().filter(|layer| layer.component_count() > 0).collect();
         for layer in &layers {
             check_layer(&rig, layer)?;
         }
-        Ok(Self { rig, base, layers })
+        Ok(Self { rig, base: base.into(), layers })
     }
 
     /// Plain skinning.
-    pub fn without_corrections(rig: Arc<Rig>, base: BaseSkinning) -> Self {
-        Self { rig, base, layers: Vec::new() }
+    pub fn without_corrections(rig: Arc<Rig>, base: impl Into<Base>) -> Self {
+        Self { rig, base: base.into(), layers: Vec::new() }
     }
 
     /// The input rig.
@@ -162,8 +162,8 @@ impl Model {
     }
 
     /// What the corrections sit on.
-    pub fn base(&self) -> BaseSkinning {
-        self.base
+    pub fn base(&self) -> &Base {
+        &self.base
     }
 
     /// The corrections.

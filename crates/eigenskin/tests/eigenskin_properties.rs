@@ -64,7 +64,7 @@ proptest! {
         let rig = tube();
         let set = sweeps(&rig);
         let params = EigenSkinParams {
-            base,
+            base: base.into(),
             support: SupportParams { threshold: Some(0.0), border: Border::Hard },
             budget: unlimited(),
             interpolation: RbfParams { kernel, ridge: Ridge::Fixed(0.0), ..RbfParams::default() },
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn moving_the_whole_character_moves_the_skin_along(elbow in vector(), wrist in vector(), heavy in -0.5f64..1.5, turn in vector(), shift in vector(), base in prop::sample::select(vec![BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid])) {
         let rig = tube();
-        let params = EigenSkinParams { base, ..EigenSkinParams::default() };
+        let params = EigenSkinParams { base: base.into(), ..EigenSkinParams::default() };
         let model = Arc::new(fit_eigenskin(&sweeps(&rig), &params).unwrap().model);
         let pose = pose(&rig, elbow, wrist, heavy);
         let global = DAffine3::from_rotation_translation(DQuat::from_scaled_axis(turn), shift);

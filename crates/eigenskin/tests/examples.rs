@@ -114,8 +114,10 @@ fn touching_surfaces_that_part_are_no_seam() {
     let rig = tube();
     let set = set_of(&rig, vec![("open".into(), DVec3::Y * 0.5, DVec3::ZERO, 0.25)]);
     let points = |set: &ExampleSet| {
-        let displacements =
-            eigenskin::displacements::rest_displacements(set, eigenskin::skinning::BaseSkinning::LinearBlend);
+        let displacements = eigenskin::displacements::skinned_displacements(
+            set,
+            eigenskin::skinning::BaseSkinning::LinearBlend,
+        );
         (
             displacements.points.group_of(0) == displacements.points.group_of(8),
             displacements.points.group_count(),

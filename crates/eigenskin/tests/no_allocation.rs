@@ -43,7 +43,7 @@ fn evaluating_a_frame_allocates_nothing() {
     let rig = tube();
     let set = sweeps(&rig);
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid] {
-        let params = EigenSkinParams { base, ..EigenSkinParams::default() };
+        let params = EigenSkinParams { base: base.into(), ..EigenSkinParams::default() };
         let mut evaluator = Evaluator::new(Arc::new(fit_eigenskin(&set, &params).unwrap().model));
         let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
         let mut normals = positions.clone();

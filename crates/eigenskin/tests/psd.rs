@@ -40,7 +40,8 @@ fn examples_are_exact_and_rest_is_rest_in_every_variant() {
             for base in bases {
                 for interpolation in &interpolations {
                     let interpolation = interpolation.clone();
-                    let params = PsdParams { base, deltas, interpolation, ..PsdParams::default() };
+                    let params =
+                        PsdParams { base: base.into(), deltas, interpolation, ..PsdParams::default() };
                     let fit = fit_psd(set, &params).unwrap();
                     let model = Arc::new(fit.model);
                     let miss = largest_miss(&model, set);
@@ -73,7 +74,7 @@ fn only_vertices_that_moved_take_part() {
     let mut set = layered().examples().to_vec();
     // One vertex is sculpted in one example only.
     let still = PsdParams::default();
-    let skinned = Arc::new(Model::without_corrections(rig.clone(), still.base));
+    let skinned = Arc::new(Model::without_corrections(rig.clone(), still.base.clone()));
     for example in &mut set {
         example.positions = shape(&skinned, &example.pose);
     }
@@ -347,7 +348,7 @@ fn a_session_ends_where_a_fresh_fit_does() {
         // Other settings, with and without new deltas; mutes stay.
         session.mute("both", true).unwrap();
         for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
-            let params = PsdParams { base, interpolation: fixed(0.6), ..params.clone() };
+            let params = PsdParams { base: base.into(), interpolation: fixed(0.6), ..params.clone() };
             session.set_params(params.clone()).unwrap();
             let examples = ExampleSet::new(set.rig().clone(), reordered[1..].to_vec()).unwrap();
             assert_eq!(session.fit().unwrap().model, fit_psd(&examples, &params).unwrap().model);

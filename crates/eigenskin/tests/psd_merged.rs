@@ -45,7 +45,7 @@ fn fewer_fields_lose_gradually_and_all_of_them_nothing() {
             assert!(merged.component_count() <= most);
             evaluate_against(&Arc::new(merged), &set).model.rmse
         };
-        let plain = Arc::new(Model::without_corrections(set.rig().clone(), params.base));
+        let plain = Arc::new(Model::without_corrections(set.rig().clone(), params.base.clone()));
         let skinned = evaluate_against(&plain, &set).model.rmse;
         assert!((error(0) - skinned).abs() < 1e-9);
         assert!(error(all / 2) < 0.6 * skinned, "{} of {skinned}", error(all / 2));
@@ -67,7 +67,7 @@ fn dependent_fields_merge_without_loss() {
     assert!(same_way.len() > 1, "{:?}", set.examples().iter().map(|e| &e.name).collect::<Vec<_>>());
     let params = PsdParams::default();
     let mut examples = set.select(&same_way).unwrap().examples().to_vec();
-    let plain = Arc::new(Model::without_corrections(set.rig().clone(), params.base));
+    let plain = Arc::new(Model::without_corrections(set.rig().clone(), params.base.clone()));
     for (index, example) in examples.iter_mut().enumerate() {
         // After forward deltas of one field: skinning plus 1, 2, 3… times the same push.
         example.positions = shape(&plain, &example.pose);

@@ -6,7 +6,7 @@ mod support;
 use eigenskin::glam::{DAffine3, DMat3, DMat4, DQuat, DVec3, DVec4};
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, CROSSOVER, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
 use proptest::prelude::*;
 use support::{pose, tube};
 
@@ -103,9 +103,9 @@ proptest! {
                 let rest = rig.mesh().positions()[vertex].as_dvec3();
                 let displaced = rest + DVec3::new(0.1, -0.2, 0.05);
                 let posed = skinning.position(vertex, displaced);
-                // What the damping of collapsed directions may take: ε⁴ / (s² (s² + ε²)) of it.
-                let (least, crossover) = (1.0 / skinning.conditioning(vertex).condition, CROSSOVER);
-                let damped = crossover.powi(4) / (least.powi(2) * (least.powi(2) + crossover.powi(2)));
+                // Directions below the limit lose 1 − smoothstep of their correction; no more is lost.
+                let x = (1.0 / (skinning.conditioning(vertex).condition * EXACT_FROM)).min(1.0);
+                let damped = 1.0 - x * x * (3.0 - 2.0 * x);
                 let lost = skinning.inverse_position(vertex, posed, rest).distance(displaced);
                 prop_assert!(lost < 1e-9 + damped * displaced.distance(rest), "{lost} {damped}");
                 let normal = rig.mesh().normals()[vertex].as_dvec3().normalize();

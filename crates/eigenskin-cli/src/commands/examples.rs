@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use eigenskin::displacements::rest_displacements;
+use eigenskin::displacements::skinned_displacements;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
@@ -315,7 +315,7 @@ fn tell_shape(shape: &SculptedShape, output: &Output) {
 fn list(file: &Path, output: &Output) -> Result<()> {
     let (_, list) = open(file)?;
     let rig = list.set.rig();
-    let displacements = rest_displacements(&list.set, BaseSkinning::LinearBlend);
+    let displacements = skinned_displacements(&list.set, BaseSkinning::LinearBlend);
     let members = displacements.points.members();
     let mut rows = Vec::with_capacity(list.set.len());
     let mut entries = Vec::with_capacity(list.set.len());

@@ -71,14 +71,14 @@ impl MethodParams {
     pub fn eigenskin(&self) -> EigenSkinParams {
         match self {
             Self::EigenSkin(params) => params.clone(),
-            Self::Psd(params) => EigenSkinParams { base: params.base, ..EigenSkinParams::default() },
+            Self::Psd(params) => EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() },
         }
     }
 
     /// How pose space deformation would learn on the same footing.
     pub fn psd(&self) -> PsdParams {
         match self {
-            Self::EigenSkin(params) => PsdParams { base: params.base, ..PsdParams::default() },
+            Self::EigenSkin(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
             Self::Psd(params) => params.clone(),
         }
     }

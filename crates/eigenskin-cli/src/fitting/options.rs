@@ -160,7 +160,7 @@ impl MethodArgs {
         ];
         self.psd.check_interpolation(&kernels)?;
         let params = PsdParams {
-            base: self.base,
+            base: self.base.into(),
             clamp_margin: self.clamp.and_then(|clamp| clamp.0),
             normals: !self.no_normals,
             ..PsdParams::default()
@@ -185,7 +185,7 @@ impl MethodArgs {
             (given, _) => given,
         };
         EigenSkinParams {
-            base: self.base,
+            base: self.base.into(),
             support: SupportParams {
                 threshold: args.support_threshold,
                 border: match args.support_border {

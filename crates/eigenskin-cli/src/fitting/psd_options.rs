@@ -186,7 +186,7 @@ impl PsdArgs {
             features: self.axis_radii.iter().map(|(name, radii)| feature(name, *radii, width)).collect(),
             order: self.order.clone().unwrap_or(SpaceOrder::NarrowFirst),
             prototypes: (method == Method::WeightedPsd).then_some(prototypes),
-            ..*params
+            ..params.clone()
         })
     }
 

@@ -1,5 +1,6 @@
 //! What a stock viewer makes of a model: it skins linearly, and morphs before it skins.
 
+use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::{Layer, Model, Stage};
@@ -15,38 +16,48 @@ pub struct ViewerLoss {
     shown: Evaluation,
     /// from the examples, as the model has them
     rmse: f64,
-    /// whether layers act after skinning
-    after: bool,
-    base: BaseSkinning,
+    /// what viewers go without
+    without: String,
+    /// how to make a model that plays everywhere
+    way_out: &'static str,
 }
 
 impl ViewerLoss {
     /// The loss, where there is one.
     pub fn of(model: &Model, set: &ExampleSet, training: &Evaluation) -> Option<Self> {
         let after = model.layers().iter().any(|layer| layer.stage != Stage::BeforeSkinning);
-        if model.base() == BaseSkinning::LinearBlend && !after {
+        if *model.base() == Base::Skinning(BaseSkinning::LinearBlend) && !after {
             return None;
         }
         let before = model.layers().iter().filter(|layer| layer.stage == Stage::BeforeSkinning);
         let before: Vec<Layer> = before.cloned().collect();
         // Layers that were good enough for the model are so for a part of it.
         let shown = Model::new(model.rig().clone(), BaseSkinning::LinearBlend, before).ok()?;
-        let (rmse, base) = (training.model.rmse, model.base());
-        Some(Self { shown: measure(&shown, set), rmse, after, base })
+        let (without, way_out) = match model.base() {
+            Base::Deformers(stack) => {
+                (format!("the deformers {:?}", stack.name), "--base linear plays everywhere")
+            }
+            Base::Skinning(BaseSkinning::LinearBlend) if shown.layers().is_empty() => {
+                ("the corrections after skinning".to_string(), "--deltas inverse plays everywhere")
+            }
+            Base::Skinning(BaseSkinning::LinearBlend) => (
+                "what is added after skinning where skinning collapses".to_string(),
+                "less twist per joint avoids it (check --pose shows where)",
+            ),
+            Base::Skinning(base) => (format!("{} skinning", base.name()), "--base linear plays everywhere"),
+        };
+        Some(Self { shown: measure(&shown, set), rmse: training.model.rmse, without, way_out })
     }
 
     /// For people.
     pub fn sentence(&self) -> String {
-        let way_out = if self.after { "--deltas inverse" } else { "--base linear" };
-        let what = match (self.after, self.base) {
-            (true, _) => "the corrections after skinning".to_string(),
-            (false, base) => format!("{} skinning", base.name()),
-        };
         format!(
-            "a stock viewer goes without {what}: it is off by {} on the examples (rmse), the model by {}, plain skinning by {}; {way_out} plays everywhere",
+            "a stock viewer goes without {}: it is off by {} on the examples (rmse), the model by {}, plain skinning by {}; {}",
+            self.without,
             figure(self.shown.model.rmse),
             figure(self.rmse),
-            figure(self.shown.skinning.rmse)
+            figure(self.shown.skinning.rmse),
+            self.way_out
         )
     }
 

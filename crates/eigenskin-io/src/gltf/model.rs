@@ -7,6 +7,7 @@
 //! and the clips, rounded **up to a power of two**: scaling by it is exact in `f32`, so reading a
 //! file gives back the basis bit for bit. A half that is never used is left out.
 
+use eigenskin::deformers::Base;
 use eigenskin::glam::Vec3;
 use eigenskin::model::{Layer, Model, Stage};
 use eigenskin::pose::Pose;
@@ -143,11 +144,16 @@ pub fn coordinates(model: &Model, pose: &Pose) -> Vec<f32> {
 
 fn stage_warnings(model: &Model) -> Vec<String> {
     let mut warnings = Vec::new();
-    if model.base() != BaseSkinning::LinearBlend {
-        warnings.push(format!(
+    match model.base() {
+        Base::Skinning(BaseSkinning::LinearBlend) => {}
+        Base::Skinning(base) => warnings.push(format!(
             "the model sits on {} skinning, but viewers skin linearly: only eigenskin's own runtimes show it exactly",
-            model.base().name()
-        ));
+            base.name()
+        )),
+        Base::Deformers(stack) => warnings.push(format!(
+            "the model sits on the deformers {:?}, but viewers skin linearly: only eigenskin, or the program that has these deformers, shows it exactly",
+            stack.name
+        )),
     }
     let after: Vec<&Layer> = model.layers().iter().filter(|l| l.stage != Stage::BeforeSkinning).collect();
     if !after.is_empty() {

@@ -6,7 +6,7 @@ use eigenskin::glam::Vec3;
 use eigenskin::nearest_name;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, CROSSOVER, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
 
 use super::clip_examples::skinned;
 use super::error::flat_shading_hint;
@@ -250,7 +250,7 @@ fn pulled_back(rig: &Rig, pose: &Pose, positions: Vec<Vec3>, notes: Vec<String>)
     for (vertex, position) in positions.iter().enumerate() {
         let (rest, posed) = (rig.mesh().positions()[vertex].as_dvec3(), position.as_dvec3());
         let near_rest = skinning.inverse_position(vertex, posed, rest);
-        if skinning.conditioning(vertex).condition >= 1.0 / CROSSOVER {
+        if skinning.conditioning(vertex).condition * EXACT_FROM > 1.0 {
             singular.push(vertex);
             largest_loss = largest_loss.max(skinning.position(vertex, near_rest).distance(posed));
         }

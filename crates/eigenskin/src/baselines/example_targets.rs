@@ -7,7 +7,7 @@ use std::sync::Arc;
 use glam::Vec3;
 
 use super::{blended, carry_with_root, displacements_from_root};
-use crate::displacements::rest_displacements;
+use crate::displacements::skinned_displacements;
 use crate::driver::{Driver, Interpolant, RbfError, RbfParams, Ridge, Samples, Width, fit_rbf};
 use crate::examples::ExampleSet;
 use crate::fit::isometric::isometric_coordinates;
@@ -60,7 +60,7 @@ impl PoseWeights {
     /// ([`ExampleSet::for_training`]). Kernel and width are those of `params`; an automatic width is
     /// the one that predicts left-out displacements best.
     pub fn fit(set: &ExampleSet, params: &EigenSkinParams) -> Result<Self, FitError> {
-        let displacements = rest_displacements(set, params.base);
+        let displacements = skinned_displacements(set, params.base.closed_form());
         let movers = Mover::all(set.rig());
         let spaces = pose_spaces(&moved_by_examples(set, &movers), movers.len())
             .into_iter()
@@ -112,7 +112,7 @@ impl PoseWeights {
 impl ExampleTargets {
     /// Stores the examples that `weights` was fitted to.
     pub fn new(set: &ExampleSet, base: BaseSkinning, weights: PoseWeights) -> Self {
-        let pulled = rest_displacements(set, base);
+        let pulled = skinned_displacements(set, base);
         let of_vertices = |example: usize| {
             let points = pulled.positions_of(example);
             (0..set.rig().vertex_count()).map(|vertex| points[pulled.points.group_of(vertex)]).collect()

@@ -94,6 +94,8 @@ pub fn learnt_baselines(
     sets: &[&ExampleSet],
 ) -> Result<Vec<MethodErrors>, FitError> {
     let linear = linear_errors(sets);
+    let base = params.base.closed_form();
+    let params = &EigenSkinParams { base: base.into(), ..params.clone() };
     let fitted = |per_joint: Option<usize>| {
         let budget = Budget { per_vertex: None, per_joint, total: None };
         // Only positions are compared here.
@@ -101,11 +103,11 @@ pub fn learnt_baselines(
     };
     let all = fitted(None)?;
     let largest = all.joints.iter().map(|joint| joint.component_count).max().unwrap_or(0);
-    let none = Model::without_corrections(training.rig().clone(), params.base);
+    let none = Model::without_corrections(training.rig().clone(), base);
     let (seen, _) = training.for_training(params.allows_compromise())?;
     let weights = PoseWeights::fit(&seen, params)?;
     let shapes = ShapeInterpolation::new(&seen, weights.clone());
-    let targets = ExampleTargets::new(&seen, params.base, weights);
+    let targets = ExampleTargets::new(&seen, base, weights);
     let mut methods = vec![
         of_linear_map(training, sets, &linear),
         of_fields(Method::ShapeInterpolation, seen.len(), sets, &linear, |pose| shapes.shape(pose)),

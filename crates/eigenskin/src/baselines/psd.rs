@@ -130,7 +130,8 @@ fn interpolated(set: &ExampleSet, params: &EigenSkinParams) -> Result<Shape<'sta
 
 fn all_components(set: &ExampleSet, params: &EigenSkinParams) -> Result<Shape<'static>, String> {
     let budget = Budget { per_vertex: None, per_joint: None, total: None };
-    let params = EigenSkinParams { budget, normals: false, ..params.clone() };
+    let base = params.base.closed_form().into();
+    let params = EigenSkinParams { base, budget, normals: false, ..params.clone() };
     let model = Arc::new(fit_eigenskin(set, &params).map_err(|error| error.to_string())?.model);
     Ok(Box::new(move |pose| posed(&model, pose)))
 }
@@ -153,6 +154,7 @@ fn psd_model(method: Method, set: &ExampleSet, params: &PsdParams) -> Result<Mod
         ));
     }
     // Only positions are compared here.
-    let params = PsdParams { deltas, prototypes, normals: false, ..params.clone() }.for_examples(set);
+    let base = params.base.closed_form().into();
+    let params = PsdParams { base, deltas, prototypes, normals: false, ..params.clone() }.for_examples(set);
     Ok(fit_psd(set, &params).map_err(|error: PsdError| error.to_string())?.model)
 }

@@ -59,6 +59,20 @@ impl Base {
             Self::Deformers(_) => None,
         }
     }
+
+    /// For people: the skinning's name, or the chain's.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Skinning(skinning) => skinning.name(),
+            Self::Deformers(stack) => &stack.name,
+        }
+    }
+
+    /// The skinning, or linear blending for chains of deformers: what comparisons sit on, which would
+    /// cost too much through a chain, or could not ask another program.
+    pub fn closed_form(&self) -> BaseSkinning {
+        self.skinning().unwrap_or(BaseSkinning::LinearBlend)
+    }
 }
 
 impl From<BaseSkinning> for Base {

@@ -7,13 +7,14 @@ use rayon::prelude::*;
 use super::allocation::Budget;
 use super::coordinates::{KeptBasis, SupportCoordinates};
 use super::joint_driver::fit_joint_driver;
-use super::normal_fields::normal_fields;
 use super::regions::{Observed, Regions};
+use super::riding_fields::{normal_fields, residual_fields};
 use crate::basis::PrincipalComponents;
-use crate::displacements::{RestDisplacements, rest_displacements};
+use crate::deformers::Base;
+use crate::displacements::{PullBackError, RestDisplacements, rest_displacements};
 use crate::driver::{Interpolant, RbfError, RbfFit, RbfParams, Ridge};
 use crate::examples::{ExampleSet, ExamplesError, MergedExample};
-use crate::model::{DisplacementBasis, Layer, Model, ModelError, Stage};
+use crate::model::{DisplacementBasis, Frame, Layer, Model, ModelError, Stage};
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
 use crate::supports::{JointSupport, Mover, SupportParams, moved_by_examples};
@@ -22,7 +23,7 @@ use crate::supports::{JointSupport, Mover, SupportParams, moved_by_examples};
 #[derive(Debug, Clone, PartialEq)]
 pub struct EigenSkinParams {
     /// what the corrections sit on; default linear blending
-    pub base: BaseSkinning,
+    pub base: Base,
     /// how supports are cut
     pub support: SupportParams,
     /// limits on the number of components
@@ -39,7 +40,7 @@ pub struct EigenSkinParams {
 impl Default for EigenSkinParams {
     fn default() -> Self {
         Self {
-            base: BaseSkinning::LinearBlend,
+            base: BaseSkinning::LinearBlend.into(),
             support: SupportParams::default(),
             budget: Budget::default(),
             interpolation: RbfParams::default(),
@@ -127,10 +128,17 @@ pub enum FitError {
     /// A clamp that makes no sense.
     #[error("the clamp margin must be a finite number that is not negative, not {0}")]
     ClampMargin(f64),
+    /// An example that was not inverted through the deformers.
+    #[error(transparent)]
+    PullBack(#[from] PullBackError),
     /// The layers do not fit the rig; a bug.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
+
+/// Residuals below this share of the size are no match for what truncated bases leave; plain morph
+/// targets then say it all.
+const LEAST_RESIDUAL: f64 = 1e-4;
 
 /// Fits an EigenSkin model.
 pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<EigenSkinFit, FitError> {
@@ -145,13 +153,15 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
     let moved = moved_by_examples(&set, &movers);
 
     // §2.2, §2.3: displacements, where each joint acts, and what it does there.
-    let displacements = rest_displacements(&set, params.base);
+    let displacements = rest_displacements(&set, &params.base)?;
     let observed = Observed { set: &set, displacements: &displacements, movers: &movers, moved: &moved };
     let Regions { threshold, supports, components, counts, bases, acting, coordinates, error } =
         Regions::best(observed, params)?;
 
     // §2.4: coordinates of the examples, interpolated over each joint's motion.
-    let per_support: Vec<(Layer, JointReport)> = (0..supports.len())
+    let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
+    let acting_counts: Vec<usize> = acting.iter().map(Vec::len).collect();
+    let per_support: Vec<(Layer, Option<Layer>, JointReport)> = (0..supports.len())
         .into_par_iter()
         .map(|index| {
             let observed =
@@ -163,18 +173,27 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
                 &params.interpolation,
                 params.clamp_margin,
             )?;
-            let normals = if params.normals {
+            let normals = if params.normals && !displacements.normals.is_empty() {
                 normal_fields(&displacements, &supports[index], &observed)
             } else {
                 Vec::new()
             };
             let report = report(set.rig(), &supports[index], &components[index], counts[index], &fit);
-            Ok((layer(&displacements, &bases[index], normals, report.name.clone(), fit), report))
+            let left =
+                residual_fields(&displacements, &supports[index], &observed, &acting_counts, least_residual);
+            let residual = residual_layer(left, &report.name, &fit);
+            Ok((layer(&displacements, &bases[index], normals, report.name.clone(), fit), residual, report))
         })
         .collect::<Result<_, FitError>>()?;
 
-    let (layers, joints) = per_support.into_iter().unzip();
-    let model = Model::new(set.rig().clone(), params.base, layers)?;
+    let (mut layers, mut residuals, mut joints) = (Vec::new(), Vec::new(), Vec::new());
+    for (layer, residual, report) in per_support {
+        layers.push(layer);
+        residuals.extend(residual);
+        joints.push(report);
+    }
+    layers.extend(residuals);
+    let model = Model::new(set.rig().clone(), params.base.clone(), layers)?;
     Ok(EigenSkinFit {
         model,
         joints,
@@ -206,6 +225,17 @@ fn layer(
         driver: fit.driver,
         stage: Stage::BeforeSkinning,
     }
+}
+
+/// What the joint's examples leave after skinning, on the coordinates of its displacements.
+fn residual_layer((support, positions): (Vec<u32>, Vec<Vec3>), name: &str, fit: &RbfFit) -> Option<Layer> {
+    (!positions.is_empty()).then(|| Layer {
+        name: format!("{name} (after skinning)"),
+        support,
+        basis: DisplacementBasis { positions, normals: Vec::new() },
+        driver: fit.driver.clone(),
+        stage: Stage::AfterSkinning { frame: Frame::Root },
+    })
 }
 
 fn report(

@@ -6,9 +6,9 @@ pub mod coordinates;
 pub mod eigenskin;
 pub(crate) mod isometric;
 pub(crate) mod joint_driver;
-mod normal_fields;
 pub mod psd;
 mod regions;
+mod riding_fields;
 
 pub use allocation::Budget;
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};

@@ -109,11 +109,10 @@ impl PosedSkinning {
     /// conditioned, `rest` in directions that it collapses.
     pub fn inverse_position(&self, vertex: usize, posed: DVec3, rest: DVec3) -> DVec3 {
         let transform = self.posed_from_rest[vertex];
-        // Damping a better one would change no more than a millionth of the correction.
-        let inverse = if self.conditioning[vertex].condition < 3.0 {
+        let inverse = if self.conditioning[vertex].condition * EXACT_FROM < 1.0 {
             transform.matrix3.inverse()
         } else {
-            damped_inverse(transform.matrix3, CROSSOVER)
+            damped_inverse(transform.matrix3, EXACT_FROM)
         };
         rest + inverse * (posed - transform.transform_point3(rest))
     }
@@ -125,30 +124,35 @@ impl PosedSkinning {
         let inverse = if self.conditioning[vertex].condition < 1e4 {
             matrix.inverse()
         } else {
-            damped_inverse(matrix, CROSSOVER)
+            damped_inverse(matrix, EXACT_FROM)
         };
         (inverse * posed).normalize_or_zero()
     }
 }
 
-/// The inverse of a vertex's map that gives up directions which the map collapses (Xian §5.3, with
-/// the corrections below).
+/// The inverse of a vertex's map that gives up directions which the map collapses (Xian §5.3, in
+/// another form).
 ///
-/// The paper minimises |target − w − M·d|² + λ|w|² + μ|d|². That shares *every* correction between d
-/// and w, with the crossover at a singular value of √(μ/λ). Here μ acts only on directions near
-/// collapse: with s the singular value relative to the largest and ε the crossover, a direction is
-/// divided by s + g/s, g = ε⁴/(s² + ε²), instead of s. What is left of a correction is 1e-8 at s = 1
-/// and ε = 0.01, a third at s = ε, all at s = 0.
-pub fn damped_inverse(matrix: DMat3, crossover: f64) -> DMat3 {
-    crate::numeric::filtered_inverse_3x3(matrix, |share| {
-        let collapsed = crossover.powi(4) / (share * share + crossover * crossover);
-        share * share / (share * share + collapsed)
-    })
+/// The paper minimises |target − w − M·d|² + λ|w|² + μ|d|²: a direction of singular value s keeps
+/// s²/(s² + μ/λ) of its correction in d. That leaves something of *every* correction to w, and lets
+/// d grow to ½√(λ/μ) times the correction, which spoils what lies between examples. Here a direction
+/// keeps all of its correction where s, relative to the largest, is at least `exact_from`, and
+/// smoothstep(s / exact_from) of it below: exact where skinning is well conditioned, nothing where it
+/// collapses, and never more than 1.125 / `exact_from` times the correction.
+pub fn damped_inverse(matrix: DMat3, exact_from: f64) -> DMat3 {
+    crate::numeric::filtered_inverse_3x3(matrix, |share| kept_share(share, exact_from))
 }
 
-/// √(μ/λ) of [`damped_inverse`]: below this share of the largest stretch, skinning counts as
-/// collapsed.
-pub const CROSSOVER: f64 = 0.01;
+/// How much of a correction [`damped_inverse`] keeps in a direction that is stretched by `share` of
+/// the largest stretch.
+pub fn kept_share(share: f64, exact_from: f64) -> f64 {
+    let x = (share / exact_from).min(1.0);
+    x * x * (3.0 - 2.0 * x)
+}
+
+/// Directions that skinning keeps to this share of its largest stretch are inverted exactly: bends and
+/// twists of up to 157° between two joints of equal weight.
+pub const EXACT_FROM: f64 = 0.2;
 
 fn with_conditioning(transform: DAffine3) -> (DAffine3, Conditioning) {
     let [largest, _, smallest] = singular_values(transform.matrix3);

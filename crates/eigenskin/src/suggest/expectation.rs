@@ -2,7 +2,7 @@
 
 use super::SuggestParams;
 use super::motions::Motions;
-use crate::displacements::rest_displacements;
+use crate::displacements::skinned_displacements;
 use crate::examples::ExampleSet;
 use crate::numeric::{Matrix, invert};
 use crate::rig::Rig;
@@ -226,7 +226,7 @@ fn fill_controls(rig: &Rig, movers: &[Mover], energies: &mut [f64]) {
 
 /// Mean inner products of the examples' corrections at rest, `example × example`.
 fn inner_products(examples: &ExampleSet) -> Matrix {
-    let displacements = rest_displacements(examples, BaseSkinning::LinearBlend);
+    let displacements = skinned_displacements(examples, BaseSkinning::LinearBlend);
     let points = displacements.points.group_count() as f64;
     Matrix::from_fn(examples.len(), examples.len(), |a, b| {
         let pairs = displacements.positions_of(a).iter().zip(displacements.positions_of(b));

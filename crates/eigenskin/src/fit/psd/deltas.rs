@@ -1,14 +1,16 @@
 //! What an example adds to the base skinning.
 
-use glam::{DQuat, DVec3, Vec3};
+use glam::{DQuat, Vec3};
 use rayon::prelude::*;
 
 use super::DeltaSpace;
+use crate::deformers::Base;
+use crate::displacements::pulled_back::{PullBackError, PulledBack, pull_back};
 use crate::examples::Example;
 use crate::model::Frame;
 use crate::pose::{Pose, rotation_of};
 use crate::rig::Rig;
-use crate::skinning::{BaseSkinning, PosedSkinning};
+use crate::skinning::PosedSkinning;
 
 /// The delta of one example.
 #[derive(Debug, Clone)]
@@ -18,20 +20,23 @@ pub struct ExampleDelta {
     /// `vertex`: differences to the unit rest normal, for the blended-matrix convention; empty
     /// where normals are left alone
     pub normals: Vec<Vec3>,
+    /// `vertex`: what a delta at rest cannot reach, added after skinning in the first root's axes;
+    /// empty when there is none
+    pub residuals: Vec<Vec3>,
     /// vertices it moves by more than the threshold, rising
     pub moved: Vec<u32>,
     /// largest delta
     pub largest: f64,
     /// the vertex that has it
     pub vertex: usize,
-    /// the largest part of the shape that the delta does not reach
+    /// the largest residual
     pub unreachable: f64,
 }
 
 /// How deltas are taken.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DeltaParams {
-    pub base: BaseSkinning,
+    pub base: Base,
     pub space: DeltaSpace,
     pub normals: bool,
     /// in the rest shape's unit
@@ -61,26 +66,28 @@ impl RestShape {
 }
 
 /// The delta of an example.
-pub fn example_delta(rig: &Rig, rest: &RestShape, example: &Example, params: &DeltaParams) -> ExampleDelta {
-    let wants_normals = params.normals && params.space == DeltaSpace::Inverse;
-    let skinning = PosedSkinning::new(params.base, rig, &example.pose);
-    let positions = position_deltas(rig, rest, example, params, &skinning);
-    let shape_normals =
-        (wants_normals && example.normals.is_none()).then(|| rig.mesh().normals_of(&example.positions));
-    let unreachable = match params.space {
-        DeltaSpace::Forward { .. } => 0.0,
-        DeltaSpace::Inverse => (rig.mesh().positions().iter().zip(&positions).enumerate())
-            .map(|(vertex, (rest, delta))| {
-                let moved = (*rest + *delta).as_dvec3();
-                skinning.position(vertex, moved).distance(example.positions[vertex].as_dvec3())
-            })
-            .fold(0.0, f64::max),
+pub fn example_delta(
+    rig: &Rig,
+    rest: &RestShape,
+    example: &Example,
+    params: &DeltaParams,
+) -> Result<ExampleDelta, PullBackError> {
+    let limit = (APART * rig.mesh().size()) as f32;
+    let together: Vec<Vec<u32>> =
+        rest.seams.iter().flat_map(|seam| left_together(seam, &example.positions, limit)).collect();
+    let PulledBack { deltas: positions, residuals, skinning } = match params.space {
+        DeltaSpace::Inverse => pull_back(rig, &params.base, example, &together)?,
+        DeltaSpace::Forward { frame } => forward_deltas(rig, &params.base, example, frame),
     };
-    // Normals that were computed from the shape are compared with those computed from the rest
-    // shape, so that an artist's own normals are turned along and not replaced.
-    let normals = match (&example.normals, &shape_normals) {
-        (Some(own), _) if wants_normals => normal_changes(&skinning, own, rig.mesh().normals()),
-        (_, Some(computed)) => normal_changes(&skinning, computed, &rest.smooth_normals),
+    let normals = match (&skinning, &example.normals) {
+        (Some(skinning), own) if params.normals && params.space == DeltaSpace::Inverse => match own {
+            Some(own) => normal_changes(skinning, own, rig.mesh().normals()),
+            // Normals that were computed from the shape are compared with those computed from the
+            // rest shape, so that an artist's own normals are turned along and not replaced.
+            None => {
+                normal_changes(skinning, &rig.mesh().normals_of(&example.positions), &rest.smooth_normals)
+            }
+        },
         _ => Vec::new(),
     };
     let (mut moved, mut largest, mut worst) = (Vec::new(), 0.0, 0);
@@ -93,38 +100,25 @@ pub fn example_delta(rig: &Rig, rest: &RestShape, example: &Example, params: &De
             (largest, worst) = (length, vertex);
         }
     }
-    ExampleDelta { positions, normals, moved, largest, vertex: worst, unreachable }
+    let unreachable = residuals.iter().map(|w| f64::from(w.length())).fold(0.0, f64::max);
+    Ok(ExampleDelta { positions, normals, residuals, moved, largest, vertex: worst, unreachable })
 }
 
-/// What the example adds, at rest or after skinning, `vertex`.
-fn position_deltas(
-    rig: &Rig,
-    rest: &RestShape,
-    example: &Example,
-    params: &DeltaParams,
-    skinning: &PosedSkinning,
-) -> Vec<Vec3> {
-    let rest_positions = rig.mesh().positions();
-    let axes = match params.space {
-        DeltaSpace::Inverse => None,
-        DeltaSpace::Forward { frame } => Some(Axes::new(rig, &example.pose, frame)),
-    };
-    let mut deltas: Vec<Vec3> = (0..rest_positions.len())
+/// What the example adds after skinning, `vertex`.
+fn forward_deltas(rig: &Rig, base: &Base, example: &Example, frame: Frame) -> PulledBack {
+    // Forward deltas on a chain of deformers are refused when the parameters are checked.
+    let skinning = PosedSkinning::new(base.closed_form(), rig, &example.pose);
+    let axes = Axes::new(rig, &example.pose, frame);
+    let rest = rig.mesh().positions();
+    let deltas = (0..rest.len())
         .into_par_iter()
         .map(|vertex| {
-            let (rest, posed) = (rest_positions[vertex].as_dvec3(), example.positions[vertex].as_dvec3());
-            let delta = match &axes {
-                None => skinning.inverse_position(vertex, posed, rest) - rest,
-                Some(axes) => axes.of(rig, vertex).inverse() * (posed - skinning.position(vertex, rest)),
-            };
-            delta.as_vec3()
+            let skinned = skinning.position(vertex, rest[vertex].as_dvec3());
+            let delta = example.positions[vertex].as_dvec3() - skinned;
+            (axes.of(rig, vertex).inverse() * delta).as_vec3()
         })
         .collect();
-    let limit = (APART * rig.mesh().size()) as f32;
-    for seam in &rest.seams {
-        join_seam(seam, &example.positions, limit, &mut deltas);
-    }
-    deltas
+    PulledBack { deltas, residuals: Vec::new(), skinning: None }
 }
 
 fn normal_changes(skinning: &PosedSkinning, posed: &[Vec3], rest: &[Vec3]) -> Vec<Vec3> {
@@ -134,19 +128,18 @@ fn normal_changes(skinning: &PosedSkinning, posed: &[Vec3], rest: &[Vec3]) -> Ve
         .collect()
 }
 
-/// Vertices of a seam that an example leaves together get one delta, so that they never separate.
-fn join_seam(seam: &[u32], shape: &[Vec3], limit: f32, deltas: &mut [Vec3]) {
+/// The vertices of a seam in groups that an example leaves together: each gets one delta, so that
+/// they never separate.
+fn left_together(seam: &[u32], shape: &[Vec3], limit: f32) -> Vec<Vec<u32>> {
+    let mut groups = Vec::new();
     let mut open: Vec<u32> = seam.to_vec();
     while let Some(&first) = open.first() {
         let (together, apart): (Vec<u32>, Vec<u32>) =
             open.iter().partition(|&&v| shape[v as usize].distance(shape[first as usize]) <= limit);
-        let sum: DVec3 = together.iter().map(|&v| deltas[v as usize].as_dvec3()).sum();
-        let mean = (sum / together.len() as f64).as_vec3();
-        for &vertex in &together {
-            deltas[vertex as usize] = mean;
-        }
+        groups.push(together);
         open = apart;
     }
+    groups
 }
 
 /// The axes that forward deltas are given in.

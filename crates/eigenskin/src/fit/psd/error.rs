@@ -1,5 +1,6 @@
 //! What can go wrong in pose space deformation.
 
+use crate::displacements::PullBackError;
 use crate::driver::RbfError;
 use crate::examples::ExamplesError;
 use crate::model::ModelError;
@@ -103,6 +104,12 @@ pub enum PsdError {
     /// Widths per centre, which only the fit itself could number.
     #[error("widths per centre cannot be given to pose space deformation; name examples and their radii")]
     WidthPerCentre,
+    /// An example that was not inverted through the deformers.
+    #[error(transparent)]
+    PullBack(#[from] PullBackError),
+    /// Forward deltas on a chain of deformers.
+    #[error("forward deltas cannot sit on a chain of deformers; use inverse deltas")]
+    ForwardOnDeformers,
     /// The layers do not fit the rig.
     #[error(transparent)]
     Model(#[from] ModelError),

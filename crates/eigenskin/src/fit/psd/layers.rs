@@ -13,7 +13,7 @@ use super::prototypes::Prototypes;
 use super::spaces::MeasuredSpace;
 use super::{DeltaSpace, PsdError, PsdParams, SpaceReport};
 use crate::driver::FeatureSource;
-use crate::model::{DisplacementBasis, Layer, Stage};
+use crate::model::{DisplacementBasis, Frame, Layer, Stage};
 use crate::numeric::Matrix;
 use crate::rig::Rig;
 
@@ -57,6 +57,10 @@ pub fn fit_layers(input: &LayerInput) -> Result<(Vec<Layer>, Vec<SpaceReport>), 
         .par_iter()
         .map(|&(space, prototype)| layer(input, space, prototype, &models[prototype]))
         .collect();
+    let residuals: Vec<Layer> = places
+        .par_iter()
+        .filter_map(|&(space, prototype)| residual_layer(input, space, prototype, &models[prototype]))
+        .collect();
     let reports = input
         .spaces
         .iter()
@@ -77,7 +81,7 @@ pub fn fit_layers(input: &LayerInput) -> Result<(Vec<Layer>, Vec<SpaceReport>), 
             }
         })
         .collect();
-    Ok((layers, reports))
+    Ok((layers.into_iter().chain(residuals).collect(), reports))
 }
 
 fn prototype_model(input: &LayerInput, prototype: usize) -> Result<PrototypeModel, PsdError> {
@@ -171,21 +175,67 @@ fn layer(input: &LayerInput, space: usize, prototype: usize, model: &PrototypeMo
             *written = share(vertex) * normal;
         }
     });
-    let name = &input.spaces[space].name;
     let stage = match input.params.deltas {
         DeltaSpace::Inverse => Stage::BeforeSkinning,
         DeltaSpace::Forward { frame } => Stage::AfterSkinning { frame },
     };
     Layer {
-        name: if input.params.prototypes.is_some() {
-            format!("{name} (prototype {})", prototype + 1)
-        } else {
-            name.clone()
-        },
+        name: layer_name(input, space, prototype),
         support,
         basis: DisplacementBasis { positions, normals },
         driver: with_outputs(&model.drivers[space].driver, own.len(), &live),
         stage,
+    }
+}
+
+/// What the examples of a space leave after skinning (w in Xian §5.3), on the weights of their deltas.
+fn residual_layer(
+    input: &LayerInput,
+    space: usize,
+    prototype: usize,
+    model: &PrototypeModel,
+) -> Option<Layer> {
+    let own = &input.spaces[space].space.examples;
+    let membership = &input.prototypes.membership[prototype];
+    let mut left = vec![false; input.rig.vertex_count()];
+    let parts = own.iter().flat_map(|&example| &model.shares[example]);
+    for residuals in parts.map(|&(example, _)| &input.deltas[example].residuals) {
+        for (left, residual) in left.iter_mut().zip(residuals) {
+            *left |= *residual != Vec3::ZERO;
+        }
+    }
+    let left = left.into_iter().zip(membership).enumerate();
+    let support: Vec<u32> = left.filter(|(_, (l, m))| *l && **m > 0.0).map(|(v, _)| v as u32).collect();
+    if support.is_empty() {
+        return None;
+    }
+    let live: Vec<usize> = (0..own.len()).collect();
+    let mut positions = Vec::with_capacity(live.len() * support.len());
+    for &example in own {
+        let shares: Shares = model.shares[example]
+            .iter()
+            .copied()
+            .filter(|&(e, _)| !input.deltas[e].residuals.is_empty())
+            .collect();
+        let field = combined(&shares, |e| &input.deltas[e].residuals, &support);
+        let shared = field.into_iter().zip(&support).map(|(w, &vertex)| membership[vertex as usize] * w);
+        positions.extend(shared);
+    }
+    Some(Layer {
+        name: format!("{} (after skinning)", layer_name(input, space, prototype)),
+        support,
+        basis: DisplacementBasis { positions, normals: Vec::new() },
+        driver: with_outputs(&model.drivers[space].driver, own.len(), &live),
+        stage: Stage::AfterSkinning { frame: Frame::Root },
+    })
+}
+
+fn layer_name(input: &LayerInput, space: usize, prototype: usize) -> String {
+    let name = &input.spaces[space].name;
+    if input.params.prototypes.is_some() {
+        format!("{name} (prototype {})", prototype + 1)
+    } else {
+        name.clone()
     }
 }
 

@@ -33,7 +33,7 @@ pub fn merge_fields(model: &Model, most: usize) -> Result<Model, ModelError> {
             },
         )
         .collect();
-    Model::new(model.rig().clone(), model.base(), layers)
+    Model::new(model.rig().clone(), model.base().clone(), layers)
 }
 
 /// Of the fields of a layer, `component × component`.

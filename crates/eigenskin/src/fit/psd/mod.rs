@@ -30,6 +30,7 @@ pub use merge::merge_fields;
 pub use prototypes::{PrototypeParams, Prototypes};
 pub use session::PsdSession;
 
+use crate::deformers::Base;
 use crate::driver::{FeatureScale, RbfParams, Representation, Ridge};
 use crate::examples::{ExampleSet, MergedExample};
 use crate::model::{Frame, Model};
@@ -39,7 +40,7 @@ use crate::skinning::BaseSkinning;
 #[derive(Debug, Clone, PartialEq)]
 pub struct PsdParams {
     /// what the corrections sit on; default linear blending
-    pub base: BaseSkinning,
+    pub base: Base,
     /// where deltas live; default [`DeltaSpace::Inverse`]
     pub deltas: DeltaSpace,
     /// how weights are interpolated; default Gaussians, width by leave-one-out, exact
@@ -68,7 +69,7 @@ pub struct PsdParams {
 impl Default for PsdParams {
     fn default() -> Self {
         Self {
-            base: BaseSkinning::LinearBlend,
+            base: BaseSkinning::LinearBlend.into(),
             deltas: DeltaSpace::Inverse,
             interpolation: PsdInterpolation::default(),
             radii: BTreeMap::new(),

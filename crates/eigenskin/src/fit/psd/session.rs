@@ -51,7 +51,8 @@ impl PsdSession {
             None => Prototypes::one(&rig),
         };
         let mut session = Self { rig, params, rest, prototypes, entries: Vec::new() };
-        session.entries = examples.examples().par_iter().map(|e| session.entry(e.clone())).collect();
+        session.entries =
+            examples.examples().par_iter().map(|e| session.entry(e.clone())).collect::<Result<_, _>>()?;
         session.update_products(None);
         Ok(session)
     }
@@ -91,7 +92,7 @@ impl PsdSession {
     /// Adds an example, or replaces the one of the same name; a replaced one stays muted if it was.
     pub fn put(&mut self, example: Example) -> Result<(), PsdError> {
         check_example(&self.rig, &example)?;
-        let entry = self.entry(example);
+        let entry = self.entry(example)?;
         let place = self.entries.iter().position(|e| e.example.name == entry.example.name);
         let changed = if let Some(place) = place {
             self.entries[place] = Entry { muted: self.entries[place].muted, ..entry };
@@ -182,7 +183,7 @@ impl PsdSession {
                 unreachable: delta.unreachable,
             })
             .collect();
-        let model = Model::new(self.rig.clone(), self.params.base, layers)?;
+        let model = Model::new(self.rig.clone(), self.params.base.clone(), layers)?;
         Ok(PsdFit { model, spaces: reports, examples, merged })
     }
 
@@ -215,13 +216,13 @@ impl PsdSession {
         }
     }
 
-    fn entry(&self, example: Example) -> Entry {
+    fn entry(&self, example: Example) -> Result<Entry, PsdError> {
         let movers = Mover::all(&self.rig).into_iter();
         let mut moved: Vec<Mover> = movers.filter(|mover| mover.is_moved(&self.rig, &example.pose)).collect();
         moved.sort();
         let params = delta_params(&self.rig, &self.params);
-        let delta = example_delta(&self.rig, &self.rest, &example, &params);
-        Entry { example, muted: false, moved, delta, products: Vec::new() }
+        let delta = example_delta(&self.rig, &self.rest, &example, &params)?;
+        Ok(Entry { example, muted: false, moved, delta, products: Vec::new() })
     }
 
     /// Computes the inner products of all entries, or those with one that changed.
@@ -273,7 +274,7 @@ fn inner_product(a: &ExampleDelta, b: &ExampleDelta, shares: &[f32]) -> f64 {
 
 fn delta_params(rig: &Rig, params: &PsdParams) -> DeltaParams {
     DeltaParams {
-        base: params.base,
+        base: params.base.clone(),
         space: params.deltas,
         normals: params.normals,
         threshold: params.threshold * rig.mesh().size(),
@@ -309,6 +310,9 @@ fn check_params(rig: &Rig, params: &PsdParams) -> Result<(), PsdError> {
         check(finite(power, power > 0.0), "Shepard's power", "a finite number above zero", power)?;
         let good = finite(epsilon, epsilon >= 0.0);
         check(good, "Shepard's epsilon", "a finite number that is not negative", epsilon)?;
+    }
+    if params.base.skinning().is_none() && params.deltas != DeltaSpace::Inverse {
+        return Err(PsdError::ForwardOnDeformers);
     }
     if let DeltaSpace::Forward { frame: Frame::Joint(joint) } = params.deltas
         && joint >= rig.skeleton().joint_count()

@@ -1,0 +1,81 @@
+//! Fields that ride on the positions' coordinates: normal corrections, and what displacements at rest
+//! cannot reach. One morph weight, or one coordinate, then drives all of them.
+
+use glam::{DVec3, Vec3};
+
+use super::coordinates::SupportCoordinates;
+use crate::displacements::RestDisplacements;
+use crate::numeric::{Matrix, symmetric_pseudo_inverse};
+use crate::supports::JointSupport;
+
+/// Normal corrections on the positions' own coordinates, `component × vertex of the support`:
+/// the least-squares fit of the pulled-back normals.
+pub fn normal_fields(
+    displacements: &RestDisplacements,
+    support: &JointSupport,
+    observed: &SupportCoordinates,
+) -> Vec<Vec3> {
+    let vertices = displacements.vertices_of(&support.points);
+    let mut fields = vec![DVec3::ZERO; observed.component_count * vertices.len()];
+    for (place, weights) in field_weights(support, observed).iter().enumerate() {
+        let normals = displacements.normals_of(support.examples[place]);
+        for (entry, &(vertex, point)) in vertices.iter().enumerate() {
+            let share = support.shares.get(place * support.points.len() + point).copied().unwrap_or(1.0);
+            let change = normals[vertex as usize].as_dvec3() * f64::from(support.mask[point] * share);
+            for (component, weight) in weights.iter().enumerate() {
+                fields[component * vertices.len() + entry] += *weight * change;
+            }
+        }
+    }
+    fields.into_iter().map(DVec3::as_vec3).collect()
+}
+
+/// Residuals (w in Xian §5.3) on the positions' own coordinates: the vertices that have some above
+/// `least`, rising, and `component × vertex`. In examples that several joints act in (`acting_counts`, by example),
+/// these share them evenly.
+pub fn residual_fields(
+    displacements: &RestDisplacements,
+    support: &JointSupport,
+    observed: &SupportCoordinates,
+    acting_counts: &[usize],
+    least: f64,
+) -> (Vec<u32>, Vec<Vec3>) {
+    let residuals = |place: usize| &displacements.residuals[support.examples[place]];
+    let mut left = vec![false; displacements.points.vertex_count()];
+    for place in 0..support.examples.len() {
+        for (left, residual) in left.iter_mut().zip(residuals(place)) {
+            *left |= f64::from(residual.length()) > least;
+        }
+    }
+    let vertices: Vec<u32> = (0..left.len() as u32).filter(|&vertex| left[vertex as usize]).collect();
+    let mut fields = vec![DVec3::ZERO; observed.component_count * vertices.len()];
+    for (place, weights) in field_weights(support, observed).iter().enumerate() {
+        if residuals(place).is_empty() {
+            continue;
+        }
+        let share = 1.0 / acting_counts[support.examples[place]].max(1) as f64;
+        for (entry, &vertex) in vertices.iter().enumerate() {
+            let residual = share * residuals(place)[vertex as usize].as_dvec3();
+            for (component, weight) in weights.iter().enumerate() {
+                fields[component * vertices.len() + entry] += *weight * residual;
+            }
+        }
+    }
+    (vertices, fields.into_iter().map(DVec3::as_vec3).collect())
+}
+
+/// How much of what each example of the support shows goes into each field, `example × component`:
+/// the pseudo-inverse of the examples' coordinates.
+fn field_weights(support: &JointSupport, observed: &SupportCoordinates) -> Vec<Vec<f64>> {
+    let count = observed.component_count;
+    let places: Vec<usize> =
+        support.examples.iter().filter_map(|e| observed.examples.iter().position(|o| o == e)).collect();
+    let gram = Matrix::from_fn(count, count, |a, b| {
+        places.iter().map(|&p| observed.of(p)[a] * observed.of(p)[b]).sum()
+    });
+    let inverse = symmetric_pseudo_inverse(&gram, 1e-12);
+    places
+        .iter()
+        .map(|&p| (0..count).map(|k| (0..count).map(|l| inverse[(k, l)] * observed.of(p)[l]).sum()).collect())
+        .collect()
+}
