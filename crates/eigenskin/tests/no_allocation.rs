@@ -8,6 +8,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use eigenskin::deformers::{
+    BlackBox, Cage, Deformer, DeformerStack, Lattice, LatticeBasis, Smoothing, SmoothingWeighting, Wrap,
+};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
 use eigenskin::glam::{DVec3, Vec3};
@@ -52,5 +55,26 @@ fn evaluating_a_frame_allocates_nothing() {
         evaluator.evaluate(&pose, &mut positions, Some(&mut normals));
         assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{base:?}");
         assert!(before > 0, "the allocator counts");
+    }
+}
+
+#[test]
+fn running_a_chain_of_deformers_allocates_nothing() {
+    let rig = tube();
+    let lattice = Lattice::at_rest(DVec3::splat(-1.0), DVec3::splat(7.0), [5, 3, 4], LatticeBasis::BSpline);
+    let by_length = Smoothing { weighting: SmoothingWeighting::EdgeLength, ..Smoothing::corrective() };
+    let pose = pose(&rig, DVec3::Y, DVec3::Z, 0.5);
+    let near_rest: Vec<DVec3> = rig.mesh().positions().iter().map(|p| p.as_dvec3()).collect();
+    let mut posed = near_rest.clone();
+    for posing in [
+        Deformer::Skinning(BaseSkinning::DualQuaternion),
+        Deformer::Wrap(Wrap { cage: Cage::of_rig(&rig), nearest: 4 }),
+    ] {
+        let steps = vec![posing, Deformer::Lattice(lattice.clone()), Deformer::Smoothing(by_length)];
+        let mut bound = DeformerStack { name: "chain".into(), steps }.bind(&rig).unwrap();
+        let before = ALLOCATIONS.with(Cell::get);
+        bound.deform(&pose, &near_rest, &mut posed).unwrap();
+        bound.own_steps().unwrap().deform(&pose, &mut posed);
+        assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{bound:?}");
     }
 }

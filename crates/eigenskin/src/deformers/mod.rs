@@ -4,12 +4,22 @@
 //! A [`BlackBox`] is all that inversion and evaluation ask for. A [`Base`] is what models and files
 //! name: a skinning in closed form, or a chain of deformers that can be bound to a rig.
 
+pub mod lattice;
+pub mod smoothing;
+pub mod stack;
+pub mod wrap;
+
 use std::sync::Arc;
 
 use glam::DVec3;
 
 use crate::pose::Pose;
 use crate::skinning::BaseSkinning;
+
+pub use lattice::{Amount, Lattice, LatticeBasis};
+pub use smoothing::{Smoothing, SmoothingWeighting};
+pub use stack::{BoundStack, DeformerError, OpenedBox, OwnSteps};
+pub use wrap::{Cage, Wrap};
 
 /// One call that deforms a whole mesh in a given pose: SKINNING in Xian §5. What an embedding
 /// program implements.
@@ -96,6 +106,12 @@ pub struct DeformerStack {
 pub enum Deformer {
     /// joints carry the skin
     Skinning(BaseSkinning),
+    /// a box of control points
+    Lattice(Lattice),
+    /// delta mush, corrective smoothing
+    Smoothing(Smoothing),
+    /// another mesh carries the skin
+    Wrap(Wrap),
     /// another program; its command is not part of a model, so that no file starts programs
     External {
         /// what it was called where it was set up
