@@ -136,7 +136,7 @@ impl LineSearch {
 
     /// Judges three points in a row, of which `b` is not above `a`.
     fn go_on(&mut self, a: Sample, b: Sample, c: Sample, left: usize) {
-        if !(c.value < b.value) {
+        if c.value >= b.value {
             self.enclose(a, b, c);
             return;
         }
