@@ -49,6 +49,7 @@ pub mod characters;
 
 pub mod nearest_name;
 mod numeric;
+pub mod powell;
 mod random;
 
 pub use glam;

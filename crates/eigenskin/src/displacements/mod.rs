@@ -1,5 +1,6 @@
 //! Rest-space displacements: what to add to the rest shape so that skinning gives the observed shape.
 
+pub mod black_box;
 pub mod pulled_back;
 pub mod set_displacements;
 

@@ -162,7 +162,7 @@ fn with_conditioning(transform: DAffine3) -> (DAffine3, Conditioning) {
 
 /// Singular values, falling: roots of the eigenvalues of MᵀM (closed form for a symmetric 3 × 3,
 /// Smith 1961). Small ones are good to about 1e-8 of the largest.
-fn singular_values(matrix: DMat3) -> [f64; 3] {
+pub(crate) fn singular_values(matrix: DMat3) -> [f64; 3] {
     let gram = matrix.transpose() * matrix;
     let mean = (gram.x_axis.x + gram.y_axis.y + gram.z_axis.z) / 3.0;
     let off = gram.y_axis.x.powi(2) + gram.z_axis.x.powi(2) + gram.z_axis.y.powi(2);
