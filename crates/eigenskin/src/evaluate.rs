@@ -8,15 +8,23 @@ use std::sync::Arc;
 
 use glam::{DAffine3, DVec3, Vec3};
 
+use crate::deformers::stack::BoundStack;
+use crate::deformers::{Base, BlackBox, BlackBoxError};
 use crate::model::{Frame, Layer, Model, Stage};
 use crate::pose::{Pose, rotation_of};
 use crate::skinning::{BaseSkinning, dual_quaternion, linear_blend, rigid};
 
 /// A model with the memory to evaluate it. Allocates when made, never per frame.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Evaluator {
     model: Arc<Model>,
     skinning: BaseSkinning,
+    /// what the model sits on instead, when that is a chain of deformers
+    chain: Option<BoundStack>,
+    /// scratch for chains, `vertex`
+    points: Vec<DVec3>,
+    /// scratch for boxes, `vertex`
+    near_rest: Vec<DVec3>,
     /// `joint`: where each joint carries the rest shape
     joints: Vec<DAffine3>,
     dual_quaternions: dual_quaternion::Joints,
@@ -29,8 +37,16 @@ pub struct Evaluator {
 }
 
 impl Evaluator {
-    /// Prepares to evaluate `model`.
+    /// Prepares to evaluate `model`. One that sits on another program is evaluated on linear blending,
+    /// as stock viewers do, unless that program is asked with
+    /// [`evaluate_through`](Self::evaluate_through).
     pub fn new(model: Arc<Model>) -> Self {
+        let chain = match model.base() {
+            Base::Skinning(_) => None,
+            // Models were checked to fit their rig; only other programs are missing here.
+            Base::Deformers(stack) => stack.bind(model.rig()).ok(),
+        };
+        let scratch = if model.base().skinning().is_some() { 0 } else { model.rig().vertex_count() };
         let widest = |size: fn(&Layer) -> usize| model.layers().iter().map(size).max().unwrap_or(0);
         Self {
             joints: model.rig().skeleton().rest_from_joint().to_vec(),
@@ -39,6 +55,9 @@ impl Evaluator {
             layer_coordinates: vec![0.0; widest(Layer::component_count)],
             coordinates: vec![0.0; model.component_count()],
             skinning: model.base().closed_form(),
+            chain,
+            points: vec![DVec3::ZERO; scratch],
+            near_rest: Vec::new(),
             model,
         }
     }
@@ -89,17 +108,63 @@ impl Evaluator {
         self.skin(pose, positions, normals);
     }
 
-    fn skin(&mut self, pose: &Pose, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+    /// Like [`evaluate`](Self::evaluate), with `black_box` in place of what the model sits on. Normals
+    /// are those of the shape that comes out.
+    pub fn evaluate_through(
+        &mut self,
+        black_box: &mut dyn BlackBox,
+        pose: &Pose,
+        positions: &mut [Vec3],
+        normals: Option<&mut [Vec3]>,
+    ) -> Result<(), BlackBoxError> {
+        self.drive(pose);
+        let rig = self.model.rig().clone();
+        self.points.resize(rig.vertex_count(), DVec3::ZERO);
+        self.near_rest.resize(rig.vertex_count(), DVec3::ZERO);
+        self.correct_rest(pose, positions);
+        for (point, position) in self.near_rest.iter_mut().zip(positions.iter()) {
+            *point = position.as_dvec3();
+        }
+        black_box.deform(pose, &self.near_rest, &mut self.points)?;
+        self.take_points(positions, normals);
+        Ok(())
+    }
+
+    /// The rest shape with all corrections before skinning, and the joints of the pose.
+    fn correct_rest(&mut self, pose: &Pose, positions: &mut [Vec3]) {
         let rig = self.model.rig().clone();
         positions.copy_from_slice(rig.mesh().positions());
         for (joint, transform) in self.joints.iter_mut().zip(pose.posed_from_rest(rig.skeleton())) {
             *joint = transform;
         }
+        self.add_layers(is_before, positions, |layer| Some(&layer.basis.positions));
+    }
+
+    /// What a chain or a box made of the points, with the corrections after it.
+    fn take_points(&mut self, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+        for (position, point) in positions.iter_mut().zip(&self.points) {
+            *position = point.as_vec3();
+        }
+        self.add_after_skinning(positions);
+        if let Some(normals) = normals {
+            self.model.rig().mesh().normals_into(positions, &mut self.points, normals);
+        }
+    }
+
+    fn skin(&mut self, pose: &Pose, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
+        let rig = self.model.rig().clone();
+        self.correct_rest(pose, positions);
+        if let Some(mut chain) = self.chain.as_mut().and_then(BoundStack::own_steps) {
+            for (point, position) in self.points.iter_mut().zip(positions.iter()) {
+                *point = position.as_dvec3();
+            }
+            chain.deform(pose, &mut self.points);
+            self.take_points(positions, normals);
+            return;
+        }
         if self.skinning == BaseSkinning::DualQuaternion {
             self.dual_quaternions.set(rig.skeleton(), &self.joints);
         }
-        let before = |layer: &Layer| layer.stage == Stage::BeforeSkinning;
-        self.add_layers(before, positions, |layer| Some(&layer.basis.positions));
         for (vertex, position) in positions.iter_mut().enumerate() {
             *position = self.vertex_transform(vertex).transform_point3(position.as_dvec3()).as_vec3();
         }
@@ -107,7 +172,7 @@ impl Evaluator {
 
         if let Some(normals) = normals {
             normals.copy_from_slice(rig.mesh().normals());
-            self.add_layers(before, normals, |layer| {
+            self.add_layers(is_before, normals, |layer| {
                 (!layer.basis.normals.is_empty()).then_some(&layer.basis.normals)
             });
             for (vertex, normal) in normals.iter_mut().enumerate() {
@@ -176,4 +241,8 @@ impl Evaluator {
             Some((layer, &self.coordinates[range]))
         })
     }
+}
+
+fn is_before(layer: &Layer) -> bool {
+    layer.stage == Stage::BeforeSkinning
 }

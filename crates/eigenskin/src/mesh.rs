@@ -148,6 +148,11 @@ impl Mesh {
     pub fn normals_of(&self, positions: &[Vec3]) -> Vec<Vec3> {
         smooth_normals(positions, &self.triangles, &self.smoothing)
     }
+
+    /// The same into `normals` (`vertex`), with `scratch` of at least as many entries as vertices.
+    pub fn normals_into(&self, positions: &[Vec3], scratch: &mut [DVec3], normals: &mut [Vec3]) {
+        smooth_normals_into(positions, &self.triangles, &self.smoothing, scratch, normals);
+    }
 }
 
 /// `normal` at unit length, or `fallback` where it has no direction.
@@ -193,6 +198,19 @@ fn check_triangles(positions: &[Vec3], triangles: &[[u32; 3]]) -> Result<(), Mes
 /// depend on how a flat region is cut into triangles. Loose vertices point along z.
 fn smooth_normals(positions: &[Vec3], triangles: &[[u32; 3]], smoothing: &VertexGroups) -> Vec<Vec3> {
     let mut sums = vec![DVec3::ZERO; smoothing.group_count()];
+    let mut normals = vec![Vec3::ZERO; positions.len()];
+    smooth_normals_into(positions, triangles, smoothing, &mut sums, &mut normals);
+    normals
+}
+
+fn smooth_normals_into(
+    positions: &[Vec3],
+    triangles: &[[u32; 3]],
+    smoothing: &VertexGroups,
+    sums: &mut [DVec3],
+    normals: &mut [Vec3],
+) {
+    sums.fill(DVec3::ZERO);
     for corners in triangles {
         let p = corners.map(|v| positions[v as usize].as_dvec3());
         let face = (p[1] - p[0]).cross(p[2] - p[0]).normalize_or_zero();
@@ -203,9 +221,9 @@ fn smooth_normals(positions: &[Vec3], triangles: &[[u32; 3]], smoothing: &Vertex
             sums[smoothing.group_of(corners[corner] as usize)] += angle * face;
         }
     }
-    (0..positions.len())
-        .map(|vertex| sums[smoothing.group_of(vertex)].normalize_or(DVec3::Z).as_vec3())
-        .collect()
+    for (vertex, normal) in normals.iter_mut().enumerate() {
+        *normal = sums[smoothing.group_of(vertex)].normalize_or(DVec3::Z).as_vec3();
+    }
 }
 
 #[cfg(test)]

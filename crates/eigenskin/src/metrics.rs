@@ -7,6 +7,7 @@ use std::sync::Arc;
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::deformers::{BlackBox, BlackBoxError};
 use crate::evaluate::Evaluator;
 use crate::examples::{ExampleSet, ExamplesError};
 use crate::model::Model;
@@ -83,9 +84,37 @@ pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
     let plain = plain_skinning(truth);
     let compared: Vec<ComparedPose> = (0..truth.len())
         .into_par_iter()
-        .map(|index| ComparedPose::new(&plain, model, truth, index))
+        .map_init(
+            || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
+            |(plain, model), index| ComparedPose::new(plain, model, truth, index),
+        )
         .collect();
     summarise(truth, &compared)
+}
+
+/// The same for a model that sits on a black box, asked pose after pose.
+pub fn evaluate_through(
+    model: &Arc<Model>,
+    black_box: &mut dyn BlackBox,
+    truth: &ExampleSet,
+) -> Result<Evaluation, BlackBoxError> {
+    let (mut plain, mut model) =
+        (Evaluator::new(plain_skinning(truth)), Evaluator::new(model.clone()));
+    let compared: Vec<ComparedPose> = (0..truth.len())
+        .map(|index| {
+            let pose = &truth.examples()[index].pose;
+            let mut positions = vec![Vec3::ZERO; truth.rig().vertex_count()];
+            let mut normals = positions.clone();
+            model.evaluate_through(black_box, pose, &mut positions, Some(&mut normals))?;
+            let true_normals = truth.normals_of(index);
+            let skinning = Compared::new(&mut plain, truth, index, &true_normals);
+            let normal_angle = mean_angle(&normals, &true_normals);
+            let errors = vertex_errors(&positions, &truth.examples()[index].positions);
+            let model = Compared { errors, normal_angle, normal_angle_inverse_transpose: normal_angle };
+            Ok(ComparedPose { skinning, model })
+        })
+        .collect::<Result<_, BlackBoxError>>()?;
+    Ok(summarise(truth, &compared))
 }
 
 /// Honest leave-one-out: every example against a model that `fit` made from all the others. (The
@@ -100,7 +129,8 @@ pub fn leave_one_out<E: From<ExamplesError> + Send>(
         .map(|left_out| {
             let others: Vec<usize> = (0..examples.len()).filter(|&index| index != left_out).collect();
             let model = Arc::new(fit(&examples.select(&others)?)?);
-            Ok(ComparedPose::new(&plain, &model, examples, left_out))
+            let (mut plain, mut model) = (Evaluator::new(plain.clone()), Evaluator::new(model));
+            Ok(ComparedPose::new(&mut plain, &mut model, examples, left_out))
         })
         .collect::<Result<_, E>>()?;
     Ok(summarise(examples, &compared))
@@ -163,7 +193,7 @@ struct ComparedPose {
 }
 
 impl ComparedPose {
-    fn new(plain: &Arc<Model>, model: &Arc<Model>, truth: &ExampleSet, index: usize) -> Self {
+    fn new(plain: &mut Evaluator, model: &mut Evaluator, truth: &ExampleSet, index: usize) -> Self {
         let normals = truth.normals_of(index);
         Self {
             skinning: Compared::new(plain, truth, index, &normals),
@@ -183,11 +213,12 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(model: &Arc<Model>, truth: &ExampleSet, index: usize, true_normals: &[Vec3]) -> Self {
+    fn new(evaluator: &mut Evaluator, truth: &ExampleSet, index: usize, true_normals: &[Vec3]) -> Self {
         let example = &truth.examples()[index];
         let mut positions = vec![Vec3::ZERO; example.positions.len()];
         let mut normals = positions.clone();
-        Evaluator::new(model.clone()).evaluate(&example.pose, &mut positions, Some(&mut normals));
+        evaluator.evaluate(&example.pose, &mut positions, Some(&mut normals));
+        let model = evaluator.model();
         // The same normals as an engine shows that skins them with the inverse transpose.
         let Some(base) = model.base().skinning() else {
             // Shapes from a chain of deformers are shaded as they come out, in every engine.

@@ -7,10 +7,12 @@
 
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 
-use crate::deformers::Base;
+use crate::deformers::stack::DeformerError;
+use crate::deformers::{Base, BlackBox, BlackBoxError, DeformerStack};
 use crate::driver::{Driver, DriverError};
+use crate::pose::Pose;
 use crate::rig::Rig;
 
 /// A fitted character. Immutable; one that exists is valid.
@@ -111,6 +113,14 @@ pub enum ModelError {
         /// the joint it names
         joint: usize,
     },
+    /// Deformers that do not fit the rig.
+    #[error("the deformers {name:?} do not fit the rig: {error}")]
+    Deformers {
+        /// name of the chain
+        name: String,
+        /// what is wrong
+        error: DeformerError,
+    },
     /// Something about the driver.
     #[error("layer {layer:?}: {error}")]
     Driver {
@@ -148,7 +158,11 @@ impl Model {
         for layer in &layers {
             check_layer(&rig, layer)?;
         }
-        Ok(Self { rig, base: base.into(), layers })
+        let base = base.into();
+        if let Base::Deformers(stack) = &base {
+            check_deformers(&rig, stack)?;
+        }
+        Ok(Self { rig, base, layers })
     }
 
     /// Plain skinning.
@@ -186,6 +200,20 @@ impl Model {
             }
         }
         tuples.into_iter().max().unwrap_or(0)
+    }
+}
+
+/// Other programs are not started for this.
+fn check_deformers(rig: &Arc<Rig>, stack: &DeformerStack) -> Result<(), ModelError> {
+    struct Unasked;
+    impl BlackBox for Unasked {
+        fn deform(&mut self, _: &Pose, _: &[DVec3], _: &mut [DVec3]) -> Result<(), BlackBoxError> {
+            Err(BlackBoxError::Failed("a check asks nobody".to_string()))
+        }
+    }
+    match stack.bind_with(rig, &mut |_| Ok(Box::new(Unasked))) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(ModelError::Deformers { name: stack.name.clone(), error }),
     }
 }
 
