@@ -4,10 +4,12 @@
 //! model is also a rig. All writing is atomic.
 
 pub mod atomic;
+pub mod box_file;
 pub mod bvh;
 pub mod conformance;
 pub mod error;
 mod example_list;
+pub mod external_box;
 pub mod gltf;
 pub mod limits;
 pub mod motion;
@@ -29,9 +31,11 @@ use eigenskin::model::Model;
 use eigenskin::skeleton::Skeleton;
 use eigenskin::weights::SkinWeights;
 
+pub use box_file::{BoxFile, BoxFileError, read_box};
 pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use example_list::{EditError, ExampleList};
+pub use external_box::{ExternalBox, ExternalCommand};
 pub use gltf::clip::Clip;
 pub use gltf::error::GltfError;
 pub use gltf::model::{ModelWriteOptions, ModelWriteReport};

@@ -20,5 +20,6 @@ pub mod pose_keys;
 pub mod primitives;
 pub mod rig;
 pub mod sculpts;
+pub mod stack_table;
 pub mod table;
 pub mod targets;

@@ -46,13 +46,24 @@ const MOST_NEAREST: usize = 64;
 const TOUCHING: f64 = 0.05;
 
 impl Cage {
-    /// The mesh of another rig, or of the same.
+    /// The mesh of another rig, or of the same. Joints that move no vertex are left out, so that the
+    /// other rig may have more joints.
     pub fn of_rig(rig: &Rig) -> Self {
+        let mut used: Vec<u32> =
+            (0..rig.vertex_count()).flat_map(|vertex| rig.weights().of(vertex)).map(|i| i.joint).collect();
+        used.sort_unstable();
+        used.dedup();
+        let influence = |i: &Influence| Influence {
+            joint: used.partition_point(|&joint| joint < i.joint) as u32,
+            weight: i.weight,
+        };
         Self {
             positions: rig.mesh().positions().to_vec(),
             triangles: rig.mesh().triangles().to_vec(),
-            joints: rig.skeleton().joints().iter().map(|joint| joint.name.clone()).collect(),
-            weights: (0..rig.vertex_count()).map(|vertex| rig.weights().of(vertex).to_vec()).collect(),
+            joints: used.iter().map(|&j| rig.skeleton().joints()[j as usize].name.clone()).collect(),
+            weights: (0..rig.vertex_count())
+                .map(|vertex| rig.weights().of(vertex).iter().map(influence).collect())
+                .collect(),
         }
     }
 }

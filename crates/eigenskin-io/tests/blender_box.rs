@@ -1,0 +1,100 @@
+//! Blender as a black box: its armature against our linear blending, its corrective smoothing against
+//! ours, and what a call costs.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+mod box_support;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use box_support::{command, example, furthest, python_with, rest_of, run, say};
+use eigenskin::characters::{Character, arm};
+use eigenskin::deformers::{Deformer, DeformerStack, Smoothing, SmoothingWeighting};
+use eigenskin::glam::{DAffine3, DQuat, DVec3};
+use eigenskin::pose::Pose;
+use eigenskin::rig::Rig;
+use eigenskin::skinning::BaseSkinning;
+use eigenskin_io::ExternalBox;
+
+/// About 4,000 vertices, elbow and wrist bent.
+fn bent_arm() -> (Arc<Rig>, Pose) {
+    let character: Character = arm(7996).unwrap();
+    let pose = character.pose(&[0.3, -0.2, -1.6, 0.5, 0.6]);
+    (character.rig.clone(), pose)
+}
+
+fn blender(python: &str, rig: &Arc<Rig>, options: &[&str]) -> ExternalBox {
+    let script = example("blender_box.py");
+    let words: Vec<&str> = [python, &script].into_iter().chain(options.iter().copied()).collect();
+    ExternalBox::start(&command(&words, 120.0), rig).unwrap()
+}
+
+fn ours(rig: &Arc<Rig>, smoothing: Option<Smoothing>) -> eigenskin::deformers::BoundStack {
+    let mut steps = vec![Deformer::Skinning(BaseSkinning::LinearBlend)];
+    steps.extend(smoothing.map(Deformer::Smoothing));
+    DeformerStack { name: "ours".into(), steps }.bind(rig).unwrap()
+}
+
+#[test]
+fn blender_agrees_with_our_skinning_and_smoothing() {
+    let test = "blender_agrees_with_our_skinning_and_smoothing";
+    let Some(python) = python_with("bpy", test) else { return };
+    let (rig, pose) = bent_arm();
+    let size = rig.mesh().size();
+    // Corrections too: a shape key plays them.
+    let points: Vec<DVec3> =
+        rest_of(&rig).iter().map(|p| *p + 0.01 * size * DVec3::new(0.0, (40.0 * p.x).sin(), 0.5)).collect();
+    let corrective = Smoothing::corrective();
+    let cases: [(&str, &[&str], Option<Smoothing>); 4] = [
+        ("armature", &[], None),
+        ("simple", &["--smooth", "5"], Some(corrective)),
+        (
+            "simple, many",
+            &["--smooth", "30", "--smooth-factor", "0.9"],
+            Some(Smoothing { iterations: 30, factor: 0.9, ..corrective }),
+        ),
+        (
+            "length weighted",
+            &["--smooth", "12", "--smooth-type", "LENGTH_WEIGHTED"],
+            Some(Smoothing { iterations: 12, weighting: SmoothingWeighting::EdgeLength, ..corrective }),
+        ),
+    ];
+    let skinned = run(&mut ours(&rig, None), &pose, &points);
+    for (name, options, smoothing) in cases {
+        let theirs = run(&mut blender(&python, &rig, options), &pose, &points);
+        let own = run(&mut ours(&rig, smoothing), &pose, &points);
+        let difference = furthest(&theirs, &own) / size;
+        let effect = furthest(&own, &skinned) / size;
+        say(&format!("blender box, {name}: differs by {difference:.1e} of the size, effect {effect:.1e}"));
+        assert!(difference < 1e-5, "{name}: {difference:e} of the size");
+        assert!(smoothing.is_none() || effect > 100.0 * difference, "{name}: smoothing does something");
+    }
+}
+
+#[test]
+fn blender_plays_armature_lattice_and_smoothing() {
+    let Some(python) = python_with("bpy", "blender_plays_armature_lattice_and_smoothing") else { return };
+    let (rig, pose) = bent_arm();
+    let size = rig.mesh().size();
+    let rest = rest_of(&rig);
+    let mut whole = blender(&python, &rig, &["--lattice", "0,0,0.1", "--smooth", "5"]);
+    let posed = run(&mut whole, &pose, &rest);
+    let without = run(&mut blender(&python, &rig, &["--smooth", "5"]), &pose, &rest);
+    assert!(furthest(&posed, &without) > 0.02 * size, "the lattice acts");
+    // The lattice rides on the root: the whole character may be anywhere.
+    let motion = DAffine3::from_rotation_translation(
+        DQuat::from_scaled_axis(DVec3::new(0.4, -0.8, 0.3)),
+        DVec3::new(0.2, -0.1, 0.3),
+    );
+    let moved = run(&mut whole, &pose.moved_by(motion), &rest);
+    let expected: Vec<DVec3> = posed.iter().map(|p| motion.transform_point3(*p)).collect();
+    assert!(furthest(&moved, &expected) < 1e-5 * size, "{}", furthest(&moved, &expected) / size);
+    // What one call costs.
+    let start = Instant::now();
+    for call in 0..20 {
+        let shifted: Vec<DVec3> = rest.iter().map(|p| *p + DVec3::Z * (1e-4 * f64::from(call))).collect();
+        run(&mut whole, &pose, &shifted);
+    }
+    let milliseconds = start.elapsed().as_secs_f64() * 1000.0 / 20.0;
+    say(&format!("blender box: {milliseconds:.1} ms per call for {} vertices", rig.vertex_count()));
+}
