@@ -15,7 +15,7 @@ use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3};
 use eigenskin::pose::Pose;
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 use serde_json::Value;
-use support::boxes::{Affine, BAR_SIZE, Bar, Failing, Lattice, Skinned, Smoothed};
+use support::boxes::{Affine, BAR_SIZE, Bar, Failing, Lattice, Rounded, Skinned, Smoothed, Then, Zigzag};
 use support::{pose, tube};
 
 /// The boxes here know their pose.
@@ -319,6 +319,121 @@ fn minima_of_scipy() {
     println!("vertex by vertex {} calls, scipy (finer) {theirs} evaluations", alone.calls);
 }
 
+/// Sudden changes of stretch send Newton steps astray; Powell's method finds most of the rest. Where
+/// the stretch changes twentyfold every 0.6 % of the size, some vertices stay behind.
+#[test]
+fn kinks_are_for_powell() {
+    let bar = Bar::new(60, 24, DQuat::from_rotation_z(1.0));
+    for (amount, period, most_left) in [(0.8, 0.3, 14), (0.9, 0.05, 300)] {
+        let mut black_box = Zigzag { maps: bar.maps.clone(), amount, period };
+        let before = deformed(&mut black_box, &bar.rest);
+        let target = deformed(&mut black_box, &plus(&bar.rest, &bulge(&bar.rest)));
+        let found = inverted(&mut black_box, &bar.rest, &target);
+        let again = deformed(&mut black_box, &plus(&bar.rest, &found.deltas));
+        assert!(largest_distance(&plus(&again, &found.residuals), &target) <= 5e-6 * BAR_SIZE);
+        let left = again.iter().zip(&target).filter(|(a, b)| a.distance(**b) > 1e-5 * BAR_SIZE).count();
+        println!("zigzag {amount} {period}: {left} of 1,440 vertices left over, {:?}", found.report);
+        assert!(found.report.powell.vertices > 20 && left <= most_left);
+        for vertex in 0..bar.rest.len() {
+            let [now, then] = [&again, &before].map(|shape| shape[vertex].distance(target[vertex]));
+            assert!(now <= then + 1e-12, "vertex {vertex} went away from its target");
+        }
+    }
+}
+
+#[test]
+fn boxes_that_round_cost_no_more_calls() {
+    let bar = Bar::new(60, 24, DQuat::from_rotation_z(1.0));
+    let boxes: [(&str, Box<dyn BlackBox>); 3] = [
+        ("affine", Box::new(Rounded(Affine(bar.maps.clone())))),
+        ("lattice", Box::new(Rounded(lattice(&bar, 0.5)))),
+        ("smoothed", Box::new(Rounded(Smoothed::new(&bar, 3)))),
+    ];
+    for (name, mut black_box) in boxes {
+        let target = deformed(black_box.as_mut(), &plus(&bar.rest, &bulge(&bar.rest)));
+        let found = inverted(black_box.as_mut(), &bar.rest, &target);
+        println!("{name} in f32: {:?}", found.report);
+        let again = deformed(black_box.as_mut(), &plus(&bar.rest, &found.deltas));
+        assert!(largest_distance(&again, &target) < 1e-5 * BAR_SIZE);
+        assert_eq!(found.report.coupled.vertices == 0, name != "smoothed");
+        assert!(found.report.calls <= if name == "affine" { 10 } else { 40 });
+    }
+}
+
+/// Smoothing inside a lattice, and a lattice under smoothing: coupled and bent.
+#[test]
+fn chains_of_boxes() {
+    let bar = Bar::new(60, 24, DQuat::from_rotation_z(1.0));
+    let straight = || vec![DAffine3::IDENTITY; bar.rest.len()];
+    let only_lattice = || Lattice { maps: straight(), ..lattice(&bar, 0.5) };
+    let only_smoothing = || Smoothed { maps: straight(), ..Smoothed::new(&bar, 3) };
+    let boxes: [(&str, Box<dyn BlackBox>); 3] = [
+        ("smoothed, lattice", Box::new(Then(Smoothed::new(&bar, 3), only_lattice()))),
+        ("lattice, smoothed", Box::new(Then(lattice(&bar, 0.5), only_smoothing()))),
+        ("lattice, skinned, smoothed", Box::new(Then(only_lattice(), Smoothed::new(&bar, 3)))),
+    ];
+    for (name, mut black_box) in boxes {
+        let target = deformed(black_box.as_mut(), &plus(&bar.rest, &bulge(&bar.rest)));
+        let found = inverted(black_box.as_mut(), &bar.rest, &target);
+        println!("{name}: {:?}", found.report);
+        let again = deformed(black_box.as_mut(), &plus(&bar.rest, &found.deltas));
+        assert!(largest_distance(&again, &target) < 1e-4 * BAR_SIZE);
+    }
+}
+
+/// Metres or millimetres: the same steps, scaled.
+#[test]
+fn units_do_not_matter() {
+    let bar = Bar::new(30, 12, DQuat::from_rotation_x(3.0));
+    let calls_and_deltas = |unit: f64, params: &InversionParams, smoothed: bool| {
+        let scaled = |map: &DAffine3| DAffine3 { translation: unit * map.translation, ..*map };
+        let maps: Vec<DAffine3> = bar.maps.iter().map(scaled).collect();
+        let rest: Vec<DVec3> = bar.rest.iter().map(|p| unit * *p).collect();
+        let mut black_box: Box<dyn BlackBox> = if smoothed {
+            Box::new(Smoothed { maps, ..Smoothed::new(&bar, 3) })
+        } else {
+            let mut lattice = lattice(&bar, 0.5);
+            for point in lattice.points.as_flattened_mut().as_flattened_mut() {
+                *point *= unit;
+            }
+            Box::new(Lattice { maps, low: unit * lattice.low, high: unit * lattice.high, ..lattice })
+        };
+        let sculpt: Vec<DVec3> = bulge(&bar.rest).iter().map(|d| unit * *d).collect();
+        let target = plus(&deformed(black_box.as_mut(), &rest), &sculpt);
+        let size = unit * BAR_SIZE;
+        let found =
+            invert(black_box.as_mut(), &any_pose(), &rest, &target, size, params, &mut |_| {}).unwrap();
+        let deltas: Vec<DVec3> = found.deltas.iter().map(|d| *d / unit).collect();
+        (found.report.calls, deltas)
+    };
+    for (params, smoothed) in [
+        (InversionParams::default(), false),
+        (InversionParams::default(), true),
+        (InversionParams::powell_only(), false),
+    ] {
+        // Powers of two change no digit.
+        let (calls, deltas) = calls_and_deltas(1.0, &params, smoothed);
+        assert_eq!(calls_and_deltas(1024.0, &params, smoothed), (calls, deltas.clone()));
+        assert_eq!(calls_and_deltas(1.0 / 1024.0, &params, smoothed), (calls, deltas));
+    }
+}
+
+#[test]
+fn threads_do_not_matter() {
+    let bar = Bar::new(60, 24, DQuat::from_rotation_x(PI));
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut black_box = lattice(&bar, 0.5);
+            let target = plus(&deformed(&mut black_box, &bar.rest), &bulge(&bar.rest));
+            let mut smoothed = Smoothed::new(&bar, 3);
+            let smooth_target = plus(&deformed(&mut smoothed, &bar.rest), &bulge(&bar.rest));
+            (inverted(&mut black_box, &bar.rest, &target), inverted(&mut smoothed, &bar.rest, &smooth_target))
+        })
+    };
+    assert_eq!(run(1), run(4));
+}
+
 #[test]
 fn a_probe_tells_what_follows_what() {
     let bar = Bar::new(21, 12, DQuat::from_rotation_z(0.7));
@@ -328,10 +443,13 @@ fn a_probe_tells_what_follows_what() {
         smoothed.neighbours[vertex] = vec![vertex];
     }
     let found = probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE).unwrap();
-    assert_eq!(found.calls, 5);
+    assert!(found.calls <= 8);
     assert!((0..bar.rest.len()).all(|vertex| found.coupled[vertex] == (vertex >= 12)));
     let found = probe(&mut lattice(&bar, 0.8), &any_pose(), &bar.rest, BAR_SIZE).unwrap();
-    assert!(found.coupled.iter().all(|coupled| !coupled));
+    assert!(found.calls == 5 && found.coupled.iter().all(|coupled| !coupled));
+    let mut kinks = Zigzag { maps: bar.maps.clone(), amount: 0.9, period: 0.05 };
+    let found = probe(&mut kinks, &any_pose(), &bar.rest, BAR_SIZE).unwrap();
+    assert!(found.coupled.iter().all(|coupled| !coupled), "a kink is no tie");
     let found = probe(&mut Affine(bar.maps.clone()), &any_pose(), &bar.rest, BAR_SIZE).unwrap();
     for (jacobian, map) in found.jacobians.iter().zip(&bar.maps) {
         assert!(jacobian.abs_diff_eq(map.matrix3, 1e-9));
@@ -411,7 +529,7 @@ fn nothing_to_do() {
         let target = deformed(black_box.as_mut(), &bar.rest);
         let found = inverted(black_box.as_mut(), &bar.rest, &target);
         assert!(found.deltas.iter().chain(&found.residuals).all(|&v| v == DVec3::ZERO));
-        assert!(found.report.calls <= 6, "{:?}", found.report);
+        assert!(found.report.calls <= 8, "{:?}", found.report);
     }
     let none = inverted(&mut Affine(Vec::new()), &[], &[]);
     assert!(none.deltas.is_empty() && none.report.calls == 0);
@@ -424,11 +542,11 @@ fn few_calls_are_kept_to() {
     let boxes: [Box<dyn BlackBox>; 2] = [Box::new(lattice(&bar, 0.8)), Box::new(Smoothed::new(&bar, 3))];
     for mut black_box in boxes {
         let target = plus(&deformed(black_box.as_mut(), &bar.rest), &bulge(&bar.rest));
-        let params = InversionParams { most_calls: 8, ..InversionParams::default() };
+        let params = InversionParams { most_calls: 12, ..InversionParams::default() };
         let found =
             invert(black_box.as_mut(), &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |_| {})
                 .unwrap();
-        assert!(found.report.calls <= 8);
+        assert!(found.report.calls <= 12);
         let again = deformed(black_box.as_mut(), &plus(&bar.rest, &found.deltas));
         assert!(largest_distance(&plus(&again, &found.residuals), &target) <= 5e-6 * BAR_SIZE);
         assert!(

@@ -157,6 +157,53 @@ impl BlackBox for Smoothed {
     }
 }
 
+/// Another box in `f32`, as most programs answer.
+pub struct Rounded<B>(pub B);
+
+impl<B: BlackBox> BlackBox for Rounded<B> {
+    fn deform(&mut self, pose: &Pose, near_rest: &[DVec3], posed: &mut [DVec3]) -> Result<(), BlackBoxError> {
+        let rounded: Vec<DVec3> = near_rest.iter().map(|p| p.as_vec3().as_dvec3()).collect();
+        self.0.deform(pose, &rounded, posed)?;
+        for point in posed {
+            *point = point.as_vec3().as_dvec3();
+        }
+        Ok(())
+    }
+}
+
+/// Stretches that change suddenly: x goes to x plus `amount` of a zigzag, before one affine map per
+/// vertex.
+pub struct Zigzag {
+    pub maps: Vec<DAffine3>,
+    pub amount: f64,
+    pub period: f64,
+}
+
+impl BlackBox for Zigzag {
+    fn deform(&mut self, _: &Pose, near_rest: &[DVec3], posed: &mut [DVec3]) -> Result<(), BlackBoxError> {
+        let zigzag = |x: f64| {
+            let phase = (x / self.period).rem_euclid(1.0);
+            self.period * if phase < 0.5 { phase } else { 1.0 - phase }
+        };
+        for ((to, from), map) in posed.iter_mut().zip(near_rest).zip(&self.maps) {
+            let moved = *from + self.amount * DVec3::new(zigzag(from.x), zigzag(from.y + from.x), 0.0);
+            *to = map.transform_point3(moved);
+        }
+        Ok(())
+    }
+}
+
+/// One box after the other: what the first gives is what the second takes.
+pub struct Then<A, B>(pub A, pub B);
+
+impl<A: BlackBox, B: BlackBox> BlackBox for Then<A, B> {
+    fn deform(&mut self, pose: &Pose, near_rest: &[DVec3], posed: &mut [DVec3]) -> Result<(), BlackBoxError> {
+        let mut between = near_rest.to_vec();
+        self.0.deform(pose, near_rest, &mut between)?;
+        self.1.deform(pose, &between, posed)
+    }
+}
+
 /// A box that counts its calls and, after `fails_after` of them, does `failure`.
 pub struct Failing<B> {
     pub inner: B,
