@@ -12,7 +12,9 @@ fn rosenbrock(x: &[f64]) -> f64 {
     x.windows(2).map(|p| 100.0 * (p[1] - p[0] * p[0]).powi(2) + (1.0 - p[0]).powi(2)).sum()
 }
 
-fn function_named(case: &Value) -> Box<dyn Fn(&[f64]) -> f64> {
+type Function = Box<dyn Fn(&[f64]) -> f64>;
+
+fn function_named(case: &Value) -> Function {
     match case["function"].as_str().unwrap() {
         "rosenbrock" => Box::new(rosenbrock),
         "singular" => Box::new(|x: &[f64]| {

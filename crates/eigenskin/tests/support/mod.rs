@@ -2,6 +2,7 @@
 //! control, and shapes that no skinning gives.
 #![allow(dead_code, reason = "every test file uses its own part of this")]
 
+pub mod boxes;
 pub mod psd;
 
 use std::sync::Arc;

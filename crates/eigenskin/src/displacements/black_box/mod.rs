@@ -3,9 +3,9 @@
 //!
 //! One call of a box moves all vertices, so all vertices are solved at once:
 //!
-//! 1. [`probe`]: five calls give every vertex's Jacobian and tell which vertices follow others.
+//! 1. [`probe`]: a few calls give every vertex's Jacobian and tell which vertices follow others.
 //! 2. Newton steps: at once the answer for boxes that are affine per vertex.
-//! 3. Powell's method on what is left, all vertices in lock step.
+//! 3. Powell's method on what is left, all vertices in lock step; both again where it stalled.
 //! 4. A fixed point with Anderson's acceleration for vertices that follow others.
 //! 5. The residual is what the box does not reach: where it collapses a direction, or smooths.
 
@@ -30,6 +30,10 @@ pub use report::{
     ClassReport, Inversion, InversionParams, InversionProgress, InversionReport, InversionStage, VertexClass,
 };
 
+/// Newton steps and Powell's method, so often. Powell's method stalls at kinks; steps from there with
+/// new Jacobians get most vertices over them.
+const ATTEMPTS: usize = 3;
+
 /// Finds what to add to `rest` (`vertex`) so that the box gives `target` (`vertex`). `size` is the
 /// rest shape's size, `progress` hears of every step.
 pub fn invert(
@@ -47,8 +51,7 @@ pub fn invert(
         return Ok(Inverse::empty());
     }
     let mut inverse = Inverse::probed(calls, rest, target, size, *params, progress)?;
-    let open = inverse.newton()?;
-    inverse.powell(&open)?;
+    inverse.solve_alone()?;
     inverse.verify()?;
     inverse.fixed_point()?;
     Ok(inverse.finish())
@@ -145,6 +148,19 @@ impl<'a> Inverse<'a> {
     /// Calls that may be spent; one is kept for [`Inverse::verify`].
     fn calls_left(&self) -> usize {
         self.params.most_calls.saturating_sub(self.calls.made + 1)
+    }
+
+    /// Solves vertices that follow no others.
+    fn solve_alone(&mut self) -> Result<(), BlackBoxError> {
+        let attempts = if self.params.newton_rounds > 0 { ATTEMPTS } else { 1 };
+        let far = self.params.residual_tolerance * self.size;
+        let mut open: Vec<usize> = (0..self.rest.len()).filter(|&vertex| !self.coupled[vertex]).collect();
+        for attempt in 0..attempts {
+            open = self.newton(open, attempt > 0)?;
+            self.powell(&open)?;
+            open.retain(|&vertex| self.residuals[vertex].length() > far);
+        }
+        Ok(())
     }
 
     fn tolerance(&self) -> f64 {

@@ -21,38 +21,39 @@ struct Walker {
 }
 
 impl Inverse<'_> {
-    /// Solves vertices that follow no others; returns those that it could not.
-    pub(super) fn newton(&mut self) -> Result<Vec<usize>, BlackBoxError> {
-        let mut walkers: Vec<Walker> = (0..self.rest.len())
-            .filter(|&vertex| !self.coupled[vertex])
-            .map(|vertex| Walker { vertex, share: 1.0 })
-            .collect();
+    /// Steps of some vertices, from where they are; returns those that it could not solve. `renew`: the
+    /// Jacobians are of another place.
+    pub(super) fn newton(&mut self, vertices: Vec<usize>, renew: bool) -> Result<Vec<usize>, BlackBoxError> {
+        let mut walkers: Vec<Walker> =
+            vertices.into_iter().map(|vertex| Walker { vertex, share: 1.0 }).collect();
         for round in 0..self.params.newton_rounds {
-            if walkers.is_empty() || (round > 0 && self.calls_left() < 3 + STEPS) {
+            let renew = renew || round > 0;
+            if walkers.is_empty() || (renew && self.calls_left() < 3 + STEPS) {
                 break;
             }
-            if round > 0 {
+            if renew {
                 self.renew_jacobians(&walkers)?;
             }
             for _ in 0..STEPS {
-                self.settle(&mut walkers);
+                self.settle(&mut walkers, self.tolerance());
                 if walkers.is_empty() || self.calls_left() == 0 {
                     break;
                 }
                 self.step(&mut walkers)?;
             }
-            self.settle(&mut walkers);
+            self.settle(&mut walkers, self.tolerance());
         }
-        self.settle(&mut walkers);
+        // What makes no difference in the end is not worth hundreds of calls: a box that rounds may
+        // never get nearer.
+        self.settle(&mut walkers, self.params.residual_tolerance * self.size);
         Ok(walkers.into_iter().map(|walker| walker.vertex).collect())
     }
 
-    /// Lets go of vertices that no step would bring nearer.
-    fn settle(&mut self, walkers: &mut Vec<Walker>) {
-        let enough = self.tolerance() * self.tolerance();
+    /// Lets go of vertices that no step would bring nearer by more than a distance.
+    fn settle(&mut self, walkers: &mut Vec<Walker>, nearer: f64) {
         walkers.retain(|&Walker { vertex, .. }| {
             let (_, decrease) = self.foreseen(vertex);
-            self.converged[vertex] = decrease <= enough;
+            self.converged[vertex] = decrease <= nearer * nearer;
             !self.converged[vertex]
         });
     }
@@ -74,7 +75,7 @@ impl Inverse<'_> {
             let answered = self.residuals[vertex] - residuals[vertex];
             let foreseen = self.jacobians[vertex] * moved;
             if answered.distance(foreseen) > AFFINE * foreseen.length() + self.tolerance() {
-                self.classes[vertex] = VertexClass::Nonlinear;
+                self.bends(vertex);
             }
             // Shorter moves than the probe's say less than the probe did.
             if moved.length() >= probe_step(self.size) {
@@ -87,12 +88,18 @@ impl Inverse<'_> {
         Ok(())
     }
 
+    fn bends(&mut self, vertex: usize) {
+        if self.classes[vertex] == VertexClass::Affine {
+            self.classes[vertex] = VertexClass::Nonlinear;
+        }
+    }
+
     fn renew_jacobians(&mut self, walkers: &[Walker]) -> Result<(), BlackBoxError> {
         let points: Vec<DVec3> = self.rest.iter().zip(&self.deltas).map(|(&r, &d)| r + d).collect();
         let posed: Vec<DVec3> = self.target.iter().zip(&self.residuals).map(|(&t, &r)| t - r).collect();
         let jacobians = jacobians_at(&mut self.calls, &points, &posed, self.size)?;
         for walker in walkers {
-            self.classes[walker.vertex] = VertexClass::Nonlinear;
+            self.bends(walker.vertex);
             self.jacobians[walker.vertex] = jacobians[walker.vertex];
         }
         self.tell(InversionStage::Newton, walkers.len());

@@ -1,5 +1,5 @@
-//! What a black box does near a shape: every vertex's Jacobian in four calls, and in a fifth which
-//! vertices depend on others.
+//! What a black box does near a shape: every vertex's Jacobian in four calls, in a fifth whether
+//! vertices may depend on others, and in up to three more which, if any.
 
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -28,13 +28,16 @@ pub struct Probe {
 }
 
 /// Length of a probing move, as share of the size: far above the rounding of boxes that compute in
-/// `f32` (6e-8), far below the cells of a lattice.
-pub(super) const PROBE_STEP: f64 = 1e-4;
+/// `f32` (6e-8) or speak in six digits, far below the cells of a lattice.
+const PROBE_STEP: f64 = 5e-4;
 /// A vertex that answers moves of all vertices, each its own way, by this share of them otherwise than
-/// its Jacobian says, follows others.
-const COUPLING: f64 = 0.01;
+/// its Jacobian says, may follow others. Or there is a kink beside it.
+const COUPLING: f64 = 0.02;
+/// A vertex that moves by this share of what others move while its own point stays does follow them.
+const FOLLOWING: f64 = 1e-3;
 
-/// Probes a box at `points` (`vertex`) with five calls. `size` is the size of the shape.
+/// Probes a box at `points` (`vertex`) with five calls, or up to eight where vertices seem to follow
+/// others. `size` is the size of the shape.
 pub fn probe(
     black_box: &mut dyn BlackBox,
     pose: &Pose,
@@ -83,17 +86,35 @@ fn coupled_at(
     let mut random = SplitMix64(2006);
     let offsets: Vec<DVec3> =
         points.iter().map(|_| DVec3::from_array([(); 3].map(|()| random.between(-step, step)))).collect();
-    let moved: Vec<DVec3> = points.iter().zip(&offsets).map(|(&point, &offset)| point + offset).collect();
-    let answered = calls.deform(&moved)?;
+    let mut answers = |held: &dyn Fn(usize) -> bool| -> Result<Vec<DVec3>, BlackBoxError> {
+        let offset = |vertex: usize| if held(vertex) { DVec3::ZERO } else { offsets[vertex] };
+        let moved: Vec<DVec3> = points.iter().enumerate().map(|(v, &point)| point + offset(v)).collect();
+        Ok(calls.deform(&moved)?.into_iter().zip(posed).map(|(to, &from)| to - from).collect())
+    };
     // A vertex that its own Jacobian does not move may still follow others.
     let mean = jacobians.iter().map(stretch).sum::<f64>() / jacobians.len().max(1) as f64;
-    Ok((0..points.len())
-        .map(|vertex| {
-            let expected = jacobians[vertex] * offsets[vertex];
-            let other = (answered[vertex] - posed[vertex]).distance(expected);
-            other > COUPLING * step * mean.max(stretch(&jacobians[vertex]))
-        })
-        .collect())
+    let scale = |vertex: usize| step * mean.max(stretch(&jacobians[vertex]));
+
+    let all = answers(&|_| false)?;
+    let suspects: Vec<bool> =
+        (0..points.len()).map(|v| all[v].distance(jacobians[v] * offsets[v]) > COUPLING * scale(v)).collect();
+    if !suspects.contains(&true) {
+        return Ok(suspects);
+    }
+    // Neighbours are suspects too, so half of the suspects are held at a time; then those that did not
+    // follow, which had only held neighbours if they do.
+    let halves: Vec<bool> = points.iter().map(|_| random.next_bits() & 1 == 0).collect();
+    let follows = |answers: &[DVec3], v: usize| answers[v].length() > FOLLOWING * scale(v);
+    let first = answers(&|v| suspects[v] && halves[v])?;
+    let second = answers(&|v| suspects[v] && !halves[v])?;
+    let found: Vec<bool> = (0..points.len())
+        .map(|v| suspects[v] && follows(if halves[v] { &first } else { &second }, v))
+        .collect();
+    if found == suspects {
+        return Ok(found);
+    }
+    let third = answers(&|v| suspects[v] && !found[v])?;
+    Ok((0..points.len()).map(|v| suspects[v] && (found[v] || follows(&third, v))).collect())
 }
 
 /// Length of a probing move.

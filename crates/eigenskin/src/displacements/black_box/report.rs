@@ -22,6 +22,9 @@ pub struct InversionParams {
     /// Calls of the fixed point for vertices that follow others. 0: they are treated as if they did
     /// not, and stay where they were if that makes them worse.
     pub fixed_point_steps: usize,
+    /// Directions of the whole shape that the box shrinks to about this share and less are given up by
+    /// the fixed point: smoothing would need displacements that spoil the interpolation.
+    pub fixed_point_damping: f64,
     /// how many former steps the fixed point learns from
     pub fixed_point_memory: usize,
     /// calls of the box in all; a few are needed whatever this says
@@ -37,6 +40,7 @@ impl Default for InversionParams {
             newton_rounds: 4,
             powell_evaluations: 400,
             fixed_point_steps: 80,
+            fixed_point_damping: 0.05,
             fixed_point_memory: 12,
             most_calls: 2000,
         }
