@@ -28,6 +28,13 @@ pub struct BudgetArgs {
     max_error: Option<f64>,
 }
 
+impl BudgetArgs {
+    /// Whether there is anything to search for.
+    pub fn given(&self) -> bool {
+        self.max_targets.is_some() || self.max_bytes.is_some() || self.max_error.is_some()
+    }
+}
+
 /// What the search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {

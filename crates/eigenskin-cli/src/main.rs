@@ -1,10 +1,12 @@
 //! The `eigenskin` command.
 
+mod base;
 mod budget;
 mod commands;
 mod example_source;
 mod fitting;
 mod frames;
+mod invertibility;
 mod mirror_examples;
 mod output;
 mod pictures;

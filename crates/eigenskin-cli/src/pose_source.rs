@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use eigenskin::articulation::NamedPose;
 use eigenskin::nearest_name;
 use eigenskin::pose::Pose;
 use eigenskin_io::RigFile;
@@ -58,6 +59,36 @@ impl PoseArgs {
             (None, None) => {
                 bail!("the pose of the sculpt is missing; give --clip NAME --frame N, or --pose FILE.json")
             }
+        }
+    }
+
+    /// All poses that were given: the one chosen, or every pose of the file, or every key of the clip.
+    pub fn read_all(&self, file: &RigFile) -> Result<Vec<NamedPose>> {
+        let one = self.frame.is_some() || self.time.is_some() || self.pose_name.is_some();
+        if one || self.clip_from.is_some() {
+            let name = self.pose_name.clone().or_else(|| self.clip.clone()).unwrap_or_default();
+            let name = match (self.frame, self.time) {
+                (Some(frame), _) => format!("{name}, key {frame}"),
+                (_, Some(time)) => format!("{name}, {time} s"),
+                _ => name,
+            };
+            return Ok(vec![NamedPose { pose: self.read(file, &name)?, name }]);
+        }
+        match (&self.clip, &self.pose) {
+            (Some(name), _) => {
+                let Some(clip) = file.clip_named(name) else {
+                    return Ok(vec![NamedPose { pose: self.sample(file, name)?, name: name.clone() }]);
+                };
+                let times = clip.key_times(file.layout()).into_iter().enumerate();
+                Ok(times
+                    .map(|(key, time)| NamedPose {
+                        name: format!("key {key}"),
+                        pose: file.sample(clip, time),
+                    })
+                    .collect())
+            }
+            (None, Some(path)) => Ok(read_poses(path, file.rig())?),
+            (None, None) => Ok(Vec::new()),
         }
     }
 

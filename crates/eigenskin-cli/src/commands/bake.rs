@@ -17,6 +17,7 @@ use eigenskin_io::{
 };
 use serde_json::{Value, json};
 
+use crate::base::OpenBase;
 use crate::output::{Output, bytes, counted};
 use crate::{progress, rigs};
 
@@ -91,6 +92,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         written.push(write_glb(path, &file, &model, args.rate, &output, quiet)?);
     }
     if args.obj.is_some() || args.pc2.is_some() {
+        // Refuses models whose shapes only another program knows.
+        OpenBase::of(model.base(), model.rig(), "the model")?;
         warn_about_shapes(args, &file, &motion, &output)?;
         written.extend(progress::while_doing(quiet, "posing", || {
             write_shapes(args, &file, &model, &motion, &output)

@@ -10,12 +10,15 @@ use eigenskin_io::limits::{Counts, LIMITS};
 use eigenskin_io::{FileKind, RigFile};
 use serde_json::{Value, json};
 
+use crate::invertibility::InvertibilityArgs;
 use crate::output::{Output, counted, figure};
 use crate::{rigs, table};
 
 /// Say what is in a file, what is wrong with it, and which engines will hit a limit
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  eigenskin check hand.glb")]
+#[command(
+    after_help = "Examples:\n  eigenskin check hand.glb\n  eigenskin check arm.glb --pose poses.json --picture where.png"
+)]
 pub struct Args {
     /// A rig, an example set or a model: .glb, .gltf or .npz
     file: PathBuf,
@@ -25,6 +28,9 @@ pub struct Args {
     /// Write the findings as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    // Last, as its headings in the help hold for all that follows.
+    #[command(flatten)]
+    invertibility: InvertibilityArgs,
 }
 
 /// What was found in a file.
@@ -41,7 +47,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     let findings = look(args)?;
     print(&output, args, &findings);
-    output.json(&findings_json(&findings))
+    let mut figures = findings_json(&findings);
+    if let Some(maps) = args.invertibility.run(&findings.file, &output)? {
+        figures["invertibility"] = maps;
+    }
+    output.json(&figures)
 }
 
 fn look(args: &Args) -> Result<Findings> {

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use eigenskin::examples::ExampleSet;
-use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_against};
+use eigenskin::metrics::{ErrorSummary, Evaluation};
 use eigenskin::model::Model;
 use eigenskin_io::SimulationRecord;
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
+use crate::base::{BaseArg, OpenBase, parse_base};
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, counted, figure};
 use crate::{frames, progress, report, rigs, table};
@@ -28,6 +29,9 @@ pub struct Args {
     truth: Option<PathBuf>,
     #[command(flatten)]
     clip: ClipArgs,
+    /// The box file (.toml) of a model that sits on another program
+    #[arg(long, value_name = "BOX", value_parser = parse_base)]
+    base: Option<BaseArg>,
     /// Poses to compare, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
     frames: Option<String>,
@@ -56,7 +60,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let truth =
         frames::select(rigs::examples_for(model.rig(), truth, source.path())?, args.frames.as_deref())?;
     let model = Arc::new(model);
-    let evaluation = progress::while_doing(quiet, "comparing", || evaluate_against(&model, &truth));
+    let mut base = OpenBase::of_or_typed(model.base(), args.base.as_ref(), model.rig(), "the model")?;
+    let evaluation = progress::while_doing(quiet, "comparing", || base.measure(&model, &truth))?;
     print_evaluation(&output, &evaluation);
     if let Some(path) = &args.report {
         rigs::check_not_input(path, &[&args.model, source.path()])?;

@@ -1,6 +1,7 @@
 //! `eigenskin examples`: edit an example set, one sculpt at a time.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::displacements::skinned_displacements;
@@ -12,6 +13,7 @@ use eigenskin::supports::Mover;
 use eigenskin_io::{ExampleList, FileKind, RigFile, SculptedShape, read_sculpt};
 use serde_json::{Value, json};
 
+use crate::base::{BaseArg, parse_base};
 use crate::mirror_examples::{self, MirrorArgs};
 use crate::output::{Output, counted, figure};
 use crate::pose_source::PoseArgs;
@@ -20,7 +22,7 @@ use crate::{rigs, table};
 /// Edit an example set: list, add, replace, rename, delete, mute, mirror
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin examples add rig.glb fist.obj --name fist --clip poses --frame 3 -o set.glb\n  eigenskin examples add set.glb elbow.glb --name elbow-90 --pose poses.json\n  eigenskin examples list set.glb\n  eigenskin examples mirror set.glb elbow-90.L"
+    after_help = "Examples:\n  eigenskin examples add rig.glb fist.obj --name fist --clip poses --frame 3 -o set.glb\n  eigenskin examples add set.glb elbow.glb --name elbow-90 --pose poses.json\n  eigenskin examples add set.glb elbow.glb --name elbow-90 --pose poses.json --through rig-deformers.toml\n  eigenskin examples list set.glb\n  eigenskin examples mirror set.glb elbow-90.L"
 )]
 pub struct Args {
     #[command(subcommand)]
@@ -52,6 +54,15 @@ struct Sculpt {
     rest: Option<PathBuf>,
 }
 
+/// What the sculpt was made after.
+#[derive(clap::Args)]
+struct Through {
+    /// Pull the sculpt back through this box: a file (.toml) that describes the deformers it was made
+    /// after
+    #[arg(long, value_name = "BOX", value_parser = parse_base)]
+    through: Option<BaseArg>,
+}
+
 #[derive(clap::Subcommand)]
 enum Edit {
     /// Show the examples: what they move, their largest displacement, which are muted
@@ -74,6 +85,8 @@ enum Edit {
         #[command(flatten)]
         pose: Box<PoseArgs>,
         #[command(flatten)]
+        through: Through,
+        #[command(flatten)]
         target: Target,
     },
     /// Put another sculpt in the place of an example; without a pose it keeps its own
@@ -86,6 +99,8 @@ enum Edit {
         sculpt: Sculpt,
         #[command(flatten)]
         pose: Box<PoseArgs>,
+        #[command(flatten)]
+        through: Through,
         #[command(flatten)]
         target: Target,
     },
@@ -147,11 +162,10 @@ enum Edit {
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     match &args.edit {
         Edit::List { file, json } => list(file, &Output::new(quiet, json.as_deref())),
-        Edit::Add { file, sculpt, name, pose, target } => {
-            let output = target.output(quiet);
-            add(file, sculpt, name.as_deref(), pose, target, &output)
+        Edit::Add { file, sculpt, name, pose, through, target } => {
+            add(file, sculpt, name.as_deref(), pose, through, target, quiet)
         }
-        Edit::Replace { file, name, sculpt, pose, target } => {
+        Edit::Replace { file, name, sculpt, pose, through, target } => {
             let output = target.output(quiet);
             let (rig_file, mut list) = open(file)?;
             let old = list.find(name)?;
@@ -161,9 +175,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
                 list.set.examples()[old].pose.clone()
             };
             let shape = sculpt.read(&rig_file, &pose)?;
-            tell_shape(&shape, &output);
-            list.replace(name, example(name, pose, shape))?;
-            target.write(file, &rig_file, &list, &format!("replaced {name}"), &output)
+            let (example, inversion) = through.example(rig_file.rig(), name, pose, shape, &output, quiet)?;
+            list.replace(name, example)?;
+            target.write(file, &rig_file, &list, &format!("replaced {name}"), inversion, &output)
         }
         Edit::Rename { file, from, to, target } => {
             edit(file, target, quiet, &format!("renamed {from} to {to}"), |list| Ok(list.rename(from, to)?))
@@ -185,7 +199,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             let (rig_file, mut list) = open(file)?;
             let done = mirror_examples::run(&mut list, names, mirror, &output)?;
             match done {
-                Some(done) => target.write(file, &rig_file, &list, &done, &output),
+                Some(done) => target.write(file, &rig_file, &list, &done, None, &output),
                 None => output.json(&summary_json(&list, "nothing changed")),
             }
         }
@@ -204,6 +218,7 @@ impl Target {
         rig_file: &RigFile,
         list: &ExampleList,
         done: &str,
+        inversion: Option<Value>,
         output: &Output,
     ) -> Result<()> {
         let path = self.path(file)?;
@@ -213,7 +228,11 @@ impl Target {
             if list.muted.is_empty() { String::new() } else { format!(", {} muted", list.muted.len()) };
         let count = counted(list.set.len(), "example", "examples");
         output.item("wrote", format!("{}: {count}{muted}", path.display()));
-        output.json(&summary_json(list, done))
+        let mut summary = summary_json(list, done);
+        if let Some(inversion) = inversion {
+            summary["inversion"] = inversion;
+        }
+        output.json(&summary)
     }
 
     fn path<'a>(&'a self, file: &'a Path) -> Result<&'a Path> {
@@ -241,7 +260,7 @@ fn edit(
 ) -> Result<()> {
     let (rig_file, mut list) = open(file)?;
     change(&mut list)?;
-    target.write(file, &rig_file, &list, done, &target.output(quiet))
+    target.write(file, &rig_file, &list, done, None, &target.output(quiet))
 }
 
 /// The set at `path`, muted examples too.
@@ -258,9 +277,11 @@ fn add(
     sculpt: &Sculpt,
     name: Option<&str>,
     pose: &PoseArgs,
+    through: &Through,
     target: &Target,
-    output: &Output,
+    quiet: bool,
 ) -> Result<()> {
+    let output = &target.output(quiet);
     let from_file = || sculpt.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.map(str::to_string).or_else(from_file).context("give the example a --name")?;
     let (rig_file, list) = if eigenskin_io::file_kind(file)? == FileKind::Rig {
@@ -276,8 +297,7 @@ fn add(
     };
     let pose = pose.read(&rig_file, &name)?;
     let shape = sculpt.read(&rig_file, &pose)?;
-    tell_shape(&shape, output);
-    let example = example(&name, pose, shape);
+    let (example, inversion) = through.example(rig_file.rig(), &name, pose, shape, output, quiet)?;
     let list = if let Some(mut list) = list {
         list.add(example)?;
         list
@@ -286,11 +306,40 @@ fn add(
         list.check_news(&example)?;
         list
     };
-    target.write(file, &rig_file, &list, &format!("added {name}"), output)
+    target.write(file, &rig_file, &list, &format!("added {name}"), inversion, output)
 }
 
-fn example(name: &str, pose: Pose, shape: SculptedShape) -> Example {
-    Example { name: name.to_string(), pose, positions: shape.positions, normals: None, inverted: None }
+impl Through {
+    /// The sculpt as an example, pulled back, and how that went through a box.
+    fn example(
+        &self,
+        rig: &Arc<Rig>,
+        name: &str,
+        pose: Pose,
+        shape: SculptedShape,
+        output: &Output,
+        quiet: bool,
+    ) -> Result<(Example, Option<Value>)> {
+        let mut base = self.through.as_ref().map(|base| base.open(rig)).transpose()?;
+        match &base {
+            Some(open) if open.base.skinning().is_none() => {
+                shape.notes.iter().for_each(|note| output.item("sculpt", note));
+            }
+            _ => tell_shape(&shape, output),
+        }
+        let mut example = Example {
+            name: name.to_string(),
+            pose,
+            positions: shape.positions,
+            normals: None,
+            inverted: None,
+        };
+        let inversion = match &mut base {
+            Some(open) => open.invert_one(rig, &mut example, output, quiet)?,
+            None => None,
+        };
+        Ok((example, inversion))
+    }
 }
 
 /// What pulling the sculpt back to rest showed.

@@ -8,15 +8,17 @@ use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
 use eigenskin::metrics::{Evaluation, leave_one_out};
 use eigenskin::model::Model;
+use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::json;
 
+use crate::base::OpenBase;
 use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{Fit, MethodParams, measure, psd_summary, summary};
+use crate::fitting::{Fit, MethodParams, psd_summary, summary};
 use crate::output::{Output, bytes, counted};
 use crate::report::Methods;
 use crate::{frames, progress, report, rigs};
@@ -131,6 +133,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
 
     args.method.check_names(&set)?;
+    let mut base = open_base(args, &set)?;
+    let set = base.invert(set, &output, quiet)?;
+    let params = params.on(base.base.clone());
     let choice = progress::while_doing(quiet, "searching", || args.budget.choose(&set, &params, &rig_file))
         .with_context(|| format!("{}", source.path().display()))?;
     let most = choice.as_ref().map(|choice| choice.total);
@@ -142,7 +147,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     let (fit, training) = progress::while_doing(quiet, "fitting", || {
         let fit = params.fit(&set, most)?;
-        let training = measure(fit.model(), &set);
+        let training = base.measure(fit.model(), &set)?;
         Ok::<_, anyhow::Error>((fit, training))
     })
     .with_context(|| format!("{}", source.path().display()))?;
@@ -188,6 +193,24 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         })?;
     }
     output.json(&figures)
+}
+
+/// What the corrections sit on: as typed, or what all examples were pulled back through.
+fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
+    let inverted = || set.examples().iter().map(|example| example.inverted.as_ref().map(|i| &i.base));
+    let open = match (args.method.base(), inverted().next().flatten()) {
+        (Some(typed), _) => typed.open(set.rig())?,
+        (None, Some(first)) if inverted().all(|base| base == Some(first)) => {
+            OpenBase::of(first, set.rig(), "what the examples were pulled back through")?
+        }
+        (None, _) => OpenBase::of(&BaseSkinning::LinearBlend.into(), set.rig(), "the model")?,
+    };
+    if open.has_external() && (args.leave_one_out || args.budget.given()) {
+        bail!(
+            "--leave-one-out, --max-error, --max-targets and --max-bytes try many models, which takes too long through another program; leave them out"
+        );
+    }
+    Ok(open)
 }
 
 /// A fit, and what it was made from.

@@ -9,6 +9,7 @@ pub mod viewer;
 use std::sync::Arc;
 
 use anyhow::Result;
+use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::psd::merge_fields;
 use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
@@ -48,6 +49,14 @@ impl MethodParams {
                 }
                 Ok(Fit::Psd(fit))
             }
+        }
+    }
+
+    /// The same on another base.
+    pub fn on(self, base: Base) -> Self {
+        match self {
+            Self::EigenSkin(params) => Self::EigenSkin(EigenSkinParams { base, ..params }),
+            Self::Psd(params) => Self::Psd(PsdParams { base, ..params }),
         }
     }
 

@@ -5,11 +5,11 @@ use clap::ValueEnum;
 use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{Budget, EigenSkinParams, PsdParams};
-use eigenskin::skinning::BaseSkinning;
 use eigenskin::supports::{Border, SupportParams};
 
 use super::MethodParams;
 use super::psd_options::PsdArgs;
+use crate::base::{BaseArg, parse_base};
 
 /// How to learn.
 #[derive(clap::Args)]
@@ -34,9 +34,10 @@ pub struct MethodArgs {
     /// 0.5 for eigenskin, none for pose space deformation]
     #[arg(long, value_parser = parse_clamp)]
     clamp: Option<ClampArg>,
-    /// What the corrections sit on: rigid, linear or dual-quaternion
-    #[arg(long, value_parser = parse_base, default_value = "linear")]
-    base: BaseSkinning,
+    /// What the corrections sit on: rigid, linear, dual-quaternion, or a box file (.toml), a chain of
+    /// deformers [default: what the examples were pulled back through, else linear]
+    #[arg(long, value_name = "BOX", value_parser = parse_base)]
+    base: Option<BaseArg>,
     /// Leave normals to plain skinning
     #[arg(long)]
     no_normals: bool,
@@ -128,12 +129,17 @@ impl MethodArgs {
         self.method
     }
 
+    /// What the corrections sit on, if that was said.
+    pub fn base(&self) -> Option<&BaseArg> {
+        self.base.as_ref()
+    }
+
     /// Refuses names that the rig or the examples do not have.
     pub fn check_names(&self, set: &ExampleSet) -> Result<()> {
         self.psd.check_names(set)
     }
 
-    /// What was asked for; an option that makes no sense for the method is refused.
+    /// What was asked for, on linear blending; an option that makes no sense for the method is refused.
     pub fn params(&self) -> Result<MethodParams> {
         let eigenskin = &self.eigenskin;
         let of_eigenskin = |option, given| Belonging {
@@ -160,7 +166,6 @@ impl MethodArgs {
         ];
         self.psd.check_interpolation(&kernels)?;
         let params = PsdParams {
-            base: self.base.into(),
             clamp_margin: self.clamp.and_then(|clamp| clamp.0),
             normals: !self.no_normals,
             ..PsdParams::default()
@@ -185,7 +190,6 @@ impl MethodArgs {
             (given, _) => given,
         };
         EigenSkinParams {
-            base: self.base.into(),
             support: SupportParams {
                 threshold: args.support_threshold,
                 border: match args.support_border {
@@ -197,6 +201,7 @@ impl MethodArgs {
             interpolation: self.interpolation(Ridge::Automatic),
             normals: !self.no_normals,
             clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
+            ..EigenSkinParams::default()
         }
     }
 }
@@ -204,10 +209,6 @@ impl MethodArgs {
 fn parse_kernel(name: &str) -> Result<Kernel, String> {
     let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
     Kernel::named(name).ok_or_else(|| format!("choose one of {}", names.join(", ")))
-}
-
-fn parse_base(name: &str) -> Result<BaseSkinning, String> {
-    BaseSkinning::named(name).ok_or_else(|| "choose rigid, linear or dual-quaternion".to_string())
 }
 
 fn parse_width(text: &str) -> Result<Width, String> {

@@ -8,7 +8,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::deformers::{Base, DeformerStack};
+use eigenskin::examples::{Example, ExampleSet, Inverted};
 use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::rig::Rig;
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
@@ -21,7 +22,8 @@ use super::document::Document;
 use super::error::GltfError;
 use super::pose_keys::{self, NodePose};
 use super::rig::RigLayout;
-use super::table::{ExampleEntry, ExamplesEntry, PosedEntry, Storage, Table};
+use super::stack_table::StackEntry;
+use super::table::{ExampleEntry, ExamplesEntry, InvertedEntry, PosedEntry, Storage, Table};
 use super::targets::{self, Target};
 use crate::error::WriteError;
 use crate::rig_file::RigFile;
@@ -68,12 +70,14 @@ pub fn write(
         morphs.push(displaced.target);
         kept.push(displaced.posed);
     }
+    let bases = bases_of(set);
     let own = targets::counts(&document, layout)?;
     let none = vec![0.0; set.len()];
     targets::append_targets(&mut document, layout, &morphs, any_normals && normals_in_targets, &none)?;
     for (index, (example, posed)) in set.examples().iter().zip(kept).enumerate() {
         let entry = push_beside(&mut document, rig, index, example, &posed, normals_in_targets)?;
-        list.push(ExampleEntry { muted: muted.contains(&example.name), ..entry });
+        let inverted = push_inverted(&mut document, index, example, &bases)?;
+        list.push(ExampleEntry { muted: muted.contains(&example.name), inverted, ..entry });
     }
 
     targets::widen_weights_channels(&mut document, layout, file.clips(), &own, set.len())?;
@@ -82,7 +86,12 @@ pub fn write(
 
     let mut table = file.table("examples", rig);
     table.own_targets = own;
-    table.examples = Some(ExamplesEntry { clip, list, simulation: simulation.map(|record| json!(record)) });
+    table.examples = Some(ExamplesEntry {
+        clip,
+        list,
+        bases: bases.iter().map(|stack| StackEntry::new(stack)).collect(),
+        simulation: simulation.map(|record| json!(record)),
+    });
     table.store(&mut document, layout.root_node)?;
     Ok(document)
 }
@@ -100,7 +109,12 @@ pub fn read(
         GltfError::table(format!("the clip {:?} that holds the poses is missing", entry.clip))
     })?;
     let own = own_targets(layout, table)?;
-    let memory = entry.list.len().saturating_mul(2 * size_of::<Vec3>() * rig.vertex_count());
+    let bases = entry
+        .bases
+        .iter()
+        .map(|stack| Ok(Base::Deformers(Arc::new(stack.to_stack()?))))
+        .collect::<Result<Vec<Base>, GltfError>>()?;
+    let memory = entry.list.len().saturating_mul(4 * size_of::<Vec3>() * rig.vertex_count());
     if memory > document.displacement_limit() {
         let (examples, limit) = (entry.list.len(), document.displacement_limit());
         return Err(GltfError::table(format!(
@@ -131,9 +145,61 @@ pub fn read(
                 overwrite(normals, &vertices, &read_named(document, name, vertices.len())?)?;
             }
         }
-        examples.push(Example { name: example.name.clone(), pose, positions, normals, inverted: None });
+        let inverted = example
+            .inverted
+            .as_ref()
+            .map(|entry| read_inverted(document, entry, &bases, count))
+            .transpose()?;
+        examples.push(Example { name: example.name.clone(), pose, positions, normals, inverted });
     }
     Ok(ExampleSet::new(rig.clone(), examples)?)
+}
+
+/// The chains that examples were pulled back through, each once.
+fn bases_of(set: &ExampleSet) -> Vec<Arc<DeformerStack>> {
+    let mut bases: Vec<Arc<DeformerStack>> = Vec::new();
+    for inverted in set.examples().iter().filter_map(|example| example.inverted.as_ref()) {
+        if let Base::Deformers(stack) = &inverted.base
+            && !bases.contains(stack)
+        {
+            bases.push(stack.clone());
+        }
+    }
+    bases
+}
+
+fn push_inverted(
+    document: &mut Document,
+    index: usize,
+    example: &Example,
+    bases: &[Arc<DeformerStack>],
+) -> Result<Option<InvertedEntry>, GltfError> {
+    let Some(inverted) = &example.inverted else { return Ok(None) };
+    let known = |stack: &Arc<DeformerStack>| matches!(&inverted.base, Base::Deformers(own) if own == stack);
+    let Some(base) = bases.iter().position(known) else { return Ok(None) };
+    let deltas = format!("{OWN}example {index} deltas");
+    append::vec3(document, &deltas, &inverted.deltas, Usage::Other, false)?;
+    let residuals = if inverted.residuals.is_empty() {
+        None
+    } else {
+        let name = format!("{OWN}example {index} residuals");
+        append::vec3(document, &name, &inverted.residuals, Usage::Other, false)?;
+        Some(name)
+    };
+    Ok(Some(InvertedEntry { base, deltas, residuals }))
+}
+
+fn read_inverted(
+    document: &Document,
+    entry: &InvertedEntry,
+    bases: &[Base],
+    count: usize,
+) -> Result<Inverted, GltfError> {
+    let base = bases.get(entry.base).cloned();
+    let base = base.ok_or_else(|| GltfError::table("an example names deformers that are not listed"))?;
+    let deltas = read_named(document, &entry.deltas, count)?;
+    let residuals = entry.residuals.as_ref().map(|name| read_named(document, name, count)).transpose()?;
+    Ok(Inverted { base, deltas, residuals: residuals.unwrap_or_default() })
 }
 
 /// The table's count of the file's own targets, one per mesh of the rig.
@@ -247,7 +313,8 @@ fn push_beside(
             Storage::Accessor { name }
         }
     };
-    let mut entry = ExampleEntry { name: example.name.clone(), muted: false, normals, posed: None };
+    let mut entry =
+        ExampleEntry { name: example.name.clone(), muted: false, normals, posed: None, inverted: None };
     if !posed.is_empty() {
         let chosen = |values: &[Vec3]| -> Vec<Vec3> { posed.iter().map(|&v| values[v as usize]).collect() };
         append::indices(document, &name("posed vertices"), posed, rig.vertex_count(), Usage::Other)?;

@@ -19,6 +19,7 @@ use super::bake::{self, BakedClip};
 use super::document::Document;
 use super::driver_table::{DriverEntry, StageEntry};
 use super::error::GltfError;
+use super::stack_table::StackEntry;
 use super::table::{ComponentEntry, HalfEntry, LayerEntry, ModelEntry, Storage};
 use super::targets::{self, Target};
 use crate::error::WriteError;
@@ -56,6 +57,8 @@ pub struct ModelWriteReport {
 
 /// Room above the largest coordinate seen.
 const HEADROOM: f64 = 1.25;
+/// Stands for the name of a skinning where a chain of deformers is.
+pub const DEFORMERS: &str = "deformers";
 /// A half with less than this share of the other's range is never used.
 const UNUSED: f64 = 1e-6;
 
@@ -114,7 +117,11 @@ pub fn write(
     let target_count = morphs.len();
     let mut table = file.table("model", rig);
     table.own_targets.clone_from(&own);
-    table.model = Some(ModelEntry { base: model.base().name().into(), targets: target_count, layers });
+    let (base, deformers) = match model.base() {
+        Base::Skinning(base) => (base.name().to_string(), None),
+        Base::Deformers(stack) => (DEFORMERS.to_string(), Some(StackEntry::new(stack))),
+    };
+    table.model = Some(ModelEntry { base, deformers, targets: target_count, layers });
     table.store(&mut document, layout.root_node)?;
 
     let total = target_count + own.iter().max().unwrap_or(&0);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use eigenskin::deformers::Base;
 use eigenskin::glam::Vec3;
 use eigenskin::model::{DisplacementBasis, Layer, Model};
 use eigenskin::rig::Rig;
@@ -12,6 +13,7 @@ use super::append;
 use super::document::Document;
 use super::error::GltfError;
 use super::example_set::{own_targets, read_named};
+use super::model::DEFORMERS;
 use super::rig::RigLayout;
 use super::table::{ComponentEntry, LayerEntry, Storage, Table};
 use super::targets;
@@ -24,9 +26,16 @@ pub fn read(
     table: &Table,
 ) -> Result<Model, GltfError> {
     let entry = table.model.as_ref().ok_or_else(|| GltfError::table("it has no model"))?;
-    let base = BaseSkinning::named(&entry.base).ok_or_else(|| {
-        GltfError::table(format!("unknown base skinning {:?}; update eigenskin", entry.base))
-    })?;
+    let base = match (&entry.deformers, BaseSkinning::named(&entry.base)) {
+        (Some(stack), _) if entry.base == DEFORMERS => Base::Deformers(Arc::new(stack.to_stack()?)),
+        (_, Some(skinning)) => skinning.into(),
+        _ => {
+            return Err(GltfError::table(format!(
+                "unknown base skinning {:?}; update eigenskin",
+                entry.base
+            )));
+        }
+    };
     let own = own_targets(layout, table)?;
     let reader = Reader { document, layout, rig, own };
     let mut layers = Vec::new();

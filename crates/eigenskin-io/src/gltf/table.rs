@@ -15,6 +15,7 @@ use super::append::remove_key;
 use super::document::Document;
 use super::driver_table::DriverEntry;
 use super::error::GltfError;
+use super::stack_table::StackEntry;
 use crate::simulation_record::SimulationRecord;
 
 /// The key of the table in `extras`.
@@ -79,6 +80,9 @@ pub struct ExamplesEntry {
     pub clip: String,
     /// one per morph target
     pub list: Vec<ExampleEntry>,
+    /// chains of deformers that examples were pulled back through
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bases: Vec<StackEntry>,
     /// a [`SimulationRecord`]; a damaged one does not keep the examples from being read
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulation: Option<Value>,
@@ -97,6 +101,21 @@ pub struct ExampleEntry {
     /// vertices that rest-space displacements cannot express
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub posed: Option<PosedEntry>,
+    /// the example pulled back through a chain of deformers
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inverted: Option<InvertedEntry>,
+}
+
+/// An example pulled back through a chain of deformers: names of accessors.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct InvertedEntry {
+    /// which of the set's chains
+    pub base: usize,
+    /// what to add to the rest shape
+    pub deltas: String,
+    /// what to add after the deformers, where they do not reach
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub residuals: Option<String>,
 }
 
 /// Vertices kept in posed space: names of accessors.
@@ -129,8 +148,11 @@ pub enum Storage {
 /// A fitted model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelEntry {
-    /// name of the base skinning
+    /// name of the base skinning, or "deformers"
     pub base: String,
+    /// the chain of deformers that stands for it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deformers: Option<StackEntry>,
     /// number of morph targets
     pub targets: usize,
     /// in the order of the model

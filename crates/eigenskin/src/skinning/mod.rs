@@ -50,6 +50,14 @@ pub struct Conditioning {
     pub condition: f64,
 }
 
+impl Conditioning {
+    /// What is left of the stretch in the direction that skinning collapses most, relative to the one
+    /// it keeps best: 1 is rigid, 0 is collapsed.
+    pub fn kept(&self) -> f64 {
+        1.0 / self.condition
+    }
+}
+
 /// A base skinning in one pose.
 #[derive(Debug, Clone)]
 pub struct PosedSkinning {

@@ -10,6 +10,7 @@
 //! 5. The residual is what the box does not reach: where it collapses a direction, or smooths.
 
 mod calls;
+mod example;
 mod fixed_point;
 mod lock_step;
 mod newton;
@@ -24,6 +25,7 @@ use crate::deformers::{BlackBox, BlackBoxError};
 use crate::pose::Pose;
 use crate::skinning::Conditioning;
 use calls::Calls;
+pub use example::{invert_example, invertibility};
 pub use lock_step::{VertexByVertex, invert_vertex_by_vertex};
 pub use probe::{Probe, probe};
 pub use report::{

@@ -97,6 +97,33 @@ pub enum VertexClass {
     Singular,
 }
 
+impl VertexClass {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Affine, Self::Nonlinear, Self::Powell, Self::Coupled, Self::Singular];
+
+    /// For machines.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Affine => "affine",
+            Self::Nonlinear => "nonlinear",
+            Self::Powell => "powell",
+            Self::Coupled => "coupled",
+            Self::Singular => "singular",
+        }
+    }
+
+    /// For people, after "vertices".
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Affine => "by one Newton step",
+            Self::Nonlinear => "by further Newton steps",
+            Self::Powell => "by Powell's method",
+            Self::Coupled => "by the fixed point (they follow their neighbours)",
+            Self::Singular => "where the pose collapses the skin",
+        }
+    }
+}
+
 /// All vertices solved in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ClassReport {
@@ -154,17 +181,22 @@ impl InversionReport {
             sum.largest = sum.largest.max(distance);
             sum.rms += distance * distance;
         }
-        for class in [
-            VertexClass::Affine,
-            VertexClass::Nonlinear,
-            VertexClass::Powell,
-            VertexClass::Coupled,
-            VertexClass::Singular,
-        ] {
+        for class in VertexClass::ALL {
             let sum = report.class_mut(class);
             sum.rms = (sum.rms / sum.vertices.max(1) as f64).sqrt();
         }
         report
+    }
+
+    /// The vertices of one class.
+    pub fn of(&self, class: VertexClass) -> &ClassReport {
+        match class {
+            VertexClass::Affine => &self.affine,
+            VertexClass::Nonlinear => &self.nonlinear,
+            VertexClass::Powell => &self.powell,
+            VertexClass::Coupled => &self.coupled,
+            VertexClass::Singular => &self.singular,
+        }
     }
 
     fn class_mut(&mut self, class: VertexClass) -> &mut ClassReport {
