@@ -138,9 +138,8 @@ impl Entry<'_> {
         mut table: toml::Table,
         externals: &mut BTreeMap<String, ExternalCommand>,
     ) -> Result<Deformer, BoxFileError> {
-        let kind = match table.remove("kind") {
-            Some(toml::Value::String(kind)) => kind,
-            _ => return Err(self.wrong(format!("has no kind; kinds are {}", KINDS.join(", ")))),
+        let Some(toml::Value::String(kind)) = table.remove("kind") else {
+            return Err(self.wrong(format!("has no kind; kinds are {}", KINDS.join(", "))));
         };
         Ok(match kind.as_str() {
             "linear" | "dual-quaternion" | "rigid" => {

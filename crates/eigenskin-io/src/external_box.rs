@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use eigenskin::deformers::{BlackBox, BlackBoxError};
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin::glam::{DAffine3, DVec3, Vec3};
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use serde_json::{Value, json};
@@ -111,7 +111,7 @@ impl BlackBox for ExternalBox {
             "posed_from_rest": joints,
             "controls": pose.controls,
         }));
-        message.extend(near_rest.iter().flat_map(|p| p.to_array()).flat_map(f64::to_le_bytes));
+        message.extend(near_rest.iter().flat_map(DVec3::to_array).flat_map(f64::to_le_bytes));
         match self.ask(message, &format!("call {}", self.calls))? {
             Answer::Points(points) => posed.copy_from_slice(&points),
             // It can still answer for other poses.
@@ -155,7 +155,7 @@ fn header(rig: &Rig) -> Value {
     let weights: Vec<Vec<(u32, f32)>> = (0..rig.vertex_count())
         .map(|vertex| rig.weights().of(vertex).iter().map(|i| (i.joint, i.weight)).collect())
         .collect();
-    let rest: Vec<[f32; 3]> = rig.mesh().positions().iter().map(|p| p.to_array()).collect();
+    let rest: Vec<[f32; 3]> = rig.mesh().positions().iter().map(Vec3::to_array).collect();
     json!({
         "eigenskin": "black box",
         "protocol": PROTOCOL,

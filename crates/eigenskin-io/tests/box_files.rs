@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use box_support::{example, furthest, python_with, rest_of, run};
-use eigenskin::characters::cylinder;
+use eigenskin::characters::{arm, cylinder};
 use eigenskin::deformers::{
     Amount, Cage, Deformer, Lattice, LatticeBasis, Smoothing, SmoothingWeighting, Wrap,
 };
@@ -183,4 +183,25 @@ fn mistakes_are_named() {
     let missing = step("kind = \"external\"\nname = \"mine\"\ncommand = [\"no-such-program-1234\"]");
     let error = read_box(&written(folder.path(), &missing)).unwrap().open(&rig).unwrap_err().to_string();
     assert!(error.contains("\"mine\"") && error.contains("no-such-program-1234"), "{error}");
+}
+
+/// The example of the documentation, on the arm that it speaks of.
+#[test]
+fn the_documented_box_works() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/black_box.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let read = read_box(&written(folder.path(), text)).unwrap();
+    let character = arm(1000).unwrap();
+    let rest = rest_of(&character.rig);
+    let mut bound = read.open(&character.rig).unwrap();
+    let at_rest = run(&mut bound, &character.rig.rest_pose(), &rest);
+    assert!(furthest(&at_rest, &rest) < 1e-5, "the lattice follows the elbow");
+    let pose = character.pose(&[0.0, 0.0, -1.5]);
+    let bent = run(&mut bound, &pose, &rest);
+    let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &character.rig, &pose);
+    let skinned: Vec<DVec3> = rest.iter().enumerate().map(|(v, p)| skinning.position(v, *p)).collect();
+    let effect = furthest(&bent, &skinned);
+    assert!(effect > 0.002 && effect < 0.1, "{effect}");
 }
