@@ -67,3 +67,61 @@ pub(super) fn broyden(jacobian: &DMat3, moved: DVec3, answered: DVec3) -> DMat3 
     let missing = (answered - *jacobian * moved) / moved.length_squared();
     *jacobian + DMat3::from_cols(missing * moved.x, missing * moved.y, missing * moved.z)
 }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::skinning::{damped_inverse, singular_values};
+
+    /// Turned and stretched: singular values 2, 1 and `smallest`.
+    fn map(smallest: f64) -> DMat3 {
+        DMat3::from_rotation_x(0.7)
+            * DMat3::from_diagonal(DVec3::new(2.0, 1.0, smallest))
+            * DMat3::from_rotation_y(-1.1)
+    }
+
+    fn damping_of(jacobian: DMat3, exact_from: f64) -> DMat3 {
+        let [largest, _, smallest] = singular_values(jacobian);
+        damping(jacobian, Conditioning { smallest, condition: largest / smallest }, exact_from)
+    }
+
+    #[test]
+    fn a_step_from_rest_is_the_damped_inverse_and_the_next_is_none() {
+        let residual = DVec3::new(0.3, -0.2, 0.5);
+        for exact_from in [0.01, 0.05, 0.2] {
+            for smallest in [1.0, 0.5, 0.1, 0.02, 1e-3, 0.0] {
+                let (jacobian, damping) = (map(smallest), damping_of(map(smallest), exact_from));
+                let (step, foreseen) = newton_step(&jacobian, &damping, residual, DVec3::ZERO);
+                let expected = damped_inverse(jacobian, exact_from) * residual;
+                assert!(step.distance(expected) < 1e-6 * expected.length(), "{smallest}: {step} {expected}");
+                let left = residual - jacobian * step;
+                let decrease = residual.length_squared() - value(&damping, left, step);
+                assert!((decrease - foreseen).abs() < 1e-12);
+                assert!(newton_step(&jacobian, &damping, left, step).0.length() < 1e-9 * step.length());
+            }
+        }
+        assert_eq!(newton_step(&DMat3::ZERO, &DMat3::ZERO, residual, DVec3::ZERO).0, DVec3::ZERO);
+    }
+
+    #[test]
+    fn conjugate_directions_have_unit_curvature_and_no_cross_terms() {
+        let (jacobian, damping) = (map(1e-3), damping_of(map(1e-3), 0.01));
+        let curvature = jacobian.transpose() * jacobian + damping;
+        let directions = conjugate_directions(&jacobian, &damping);
+        for (i, a) in directions.iter().enumerate() {
+            for (j, b) in directions.iter().enumerate() {
+                let expected = if i == j { 1.0 } else { 0.0 };
+                assert!((a.dot(curvature * *b) - expected).abs() < 1e-9);
+            }
+        }
+        assert_eq!(conjugate_directions(&DMat3::ZERO, &DMat3::ZERO), DVec3::AXES);
+    }
+
+    #[test]
+    fn a_mended_jacobian_answers_the_last_move() {
+        let (moved, answered) = (DVec3::new(0.1, 0.2, -0.3), DVec3::new(1.0, 0.0, 2.0));
+        let mended = broyden(&map(0.5), moved, answered);
+        assert!((mended * moved).distance(answered) < 1e-12);
+        let across = moved.cross(DVec3::X);
+        assert!((mended * across).distance(map(0.5) * across) < 1e-12, "and others as before");
+    }
+}
