@@ -5,12 +5,11 @@
 #   bash tools/install.sh BUILD_DIR LOG_DIR
 #
 # Debian packages need root and apt-get; elsewhere install what the logs name. For each tool there is
-# LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used; LOG_DIR/apt.done tells that Debian's
-# packages are there or refused.
+# LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used.
 set -uo pipefail
 build=$1 logs=$2
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender}.ready "$logs/apt.done"
+rm -f "$logs"/{npm,chromium,blender}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -74,7 +73,6 @@ blender() {
 install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
 
 debian_packages >"$logs/apt.log" 2>&1
-touch "$logs/apt.done"
 install npm npm_packages &
 install blender blender &
 install chromium chromium

@@ -10,6 +10,7 @@ use std::time::Instant;
 use box_support::{command, example, furthest, python_with, rest_of, run, say};
 use eigenskin::characters::{Character, arm};
 use eigenskin::deformers::{Deformer, DeformerStack, Smoothing, SmoothingWeighting};
+use eigenskin::displacements::black_box::{InversionParams, invert};
 use eigenskin::glam::{DAffine3, DQuat, DVec3};
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
@@ -97,4 +98,47 @@ fn blender_plays_armature_lattice_and_smoothing() {
     }
     let milliseconds = start.elapsed().as_secs_f64() * 1000.0 / 20.0;
     say(&format!("blender box: {milliseconds:.1} ms per call for {} vertices", rig.vertex_count()));
+}
+
+/// A sculpt made after armature, lattice and corrective smoothing, pulled back to rest. Blender's own
+/// tool for shapes after any modifier takes about three minutes for as many vertices.
+#[test]
+fn sculpts_are_pulled_back_through_blender() {
+    let Some(python) = python_with("bpy", "sculpts_are_pulled_back_through_blender") else { return };
+    let (rig, pose) = bent_arm();
+    let size = rig.mesh().size();
+    let rest = rest_of(&rig);
+    let mut blender = blender(&python, &rig, &["--lattice", "0,0,0.1", "--smooth", "5"]);
+    let bump = |at: DVec3| {
+        let elbow = rig.skeleton().rest_position(2);
+        0.03 * size
+            * (-(at - elbow).length_squared() / (0.01 * size * size)).exp()
+            * DVec3::new(0.2, 1.0, 0.4)
+    };
+    // What a correction before all modifiers can make, and what a sculptor does after them.
+    let reachable: Vec<DVec3> = rest.iter().map(|&p| p + bump(p)).collect();
+    let reachable = run(&mut blender, &pose, &reachable);
+    let posed = run(&mut blender, &pose, &rest);
+    let normals = rig.mesh().normals_of(&posed.iter().map(|p| p.as_vec3()).collect::<Vec<_>>());
+    let sculpted =
+        posed.iter().zip(&rest).zip(&normals).map(|((&p, &r), n)| p + bump(r).length() * n.as_dvec3());
+    for (name, target) in [("a known correction", reachable), ("a sculpt", sculpted.collect())] {
+        let start = Instant::now();
+        let params = InversionParams::default();
+        let found = invert(&mut blender, &pose, &rest, &target, size, &params, &mut |_| {}).unwrap();
+        let seconds = start.elapsed().as_secs_f64();
+        let corrected: Vec<DVec3> = rest.iter().zip(&found.deltas).map(|(r, d)| *r + *d).collect();
+        let reached = run(&mut blender, &pose, &corrected);
+        let moved = furthest(&posed, &target) / size;
+        let missed = furthest(&reached, &target) / size;
+        let with: Vec<DVec3> = reached.iter().zip(&found.residuals).map(|(p, w)| *p + *w).collect();
+        say(&format!(
+            "{name} of {moved:.1e} of the size, {} vertices, through Blender: {} calls, {seconds:.1} s (Blender's own: about 180 s), missed by {missed:.1e} without the residual, {:.1e} with it",
+            rest.len(),
+            found.report.calls,
+            furthest(&with, &target) / size
+        ));
+        assert!(furthest(&with, &target) < 1e-5 * size);
+        assert!(missed < 1e-4, "{name}: {missed:e}");
+    }
 }

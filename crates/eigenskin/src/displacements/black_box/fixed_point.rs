@@ -3,15 +3,17 @@
 //!
 //! A box that smooths removes detail, so not every target can be reached, and some only by
 //! displacements a hundred times as large as what was sculpted, which spoil the interpolation. Which
-//! directions those are is not known, so displacements are damped in all, twice: each pass damps the
-//! distance from what the pass before found (iterated Tikhonov). With κ the damping, directions that
-//! the box shrinks to s are missed by (κ/(s² + κ))²: 6e-6 at s = 1, a quarter at s = √κ.
+//! directions those are is not known, so displacements are damped in all, pass after pass: each damps the
+//! distance from what the pass before found (iterated Tikhonov). With κ the damping, two passes miss
+//! directions that the box shrinks to s by (κ²/(s² + κ²))²: 6e-6 at s = 1, a quarter at s = κ. More
+//! passes follow, each damped half as much, as long as each takes a good part of what is left: a target
+//! that can be reached is; one that cannot costs no large displacements.
 
 use std::collections::VecDeque;
 
 use glam::{DMat3, DVec3};
 
-use super::objective::{newton_step, value};
+use super::objective::{self, newton_step, value};
 use super::probe::stretch;
 use super::{Inverse, InversionStage};
 use crate::deformers::BlackBoxError;
@@ -19,6 +21,13 @@ use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 
 /// Passes, each damping the distance from where it starts.
 const PASSES: usize = 2;
+/// More of them, as long as ...
+const MOST_PASSES: usize = 8;
+/// ... each leaves no more than this share of the distance from the target.
+const WORTH_A_PASS: f64 = 0.7;
+/// How a vertex moves along with all others tells less about a collapse than how it moves alone: its
+/// directions are given up below this share of [`super::InversionParams::exact_from`].
+const LESS_COLLAPSED: f64 = 0.25;
 /// A pass ends when as many calls ...
 const PATIENCE: usize = 6;
 /// ... lower the error by less than this share.
@@ -48,24 +57,41 @@ impl Inverse<'_> {
         if vertices.is_empty() {
             return Ok(());
         }
-        let damped = |&vertex: &usize| {
-            let everywhere = self.params.fixed_point_damping * stretch(&self.jacobians[vertex]);
-            self.dampings[vertex] + DMat3::from_diagonal(DVec3::splat(everywhere * everywhere))
-        };
+        let damping = self.params.fixed_point_damping;
         let mut coupled = Coupled {
-            dampings: vertices.iter().map(damped).collect(),
+            dampings: self.dampings_of(&vertices, damping),
             anchors: vec![DVec3::ZERO; vertices.len()],
             memory: VecDeque::new(),
             vertices,
         };
         let mut steps_left = self.params.fixed_point_steps;
-        for pass in 0..PASSES {
-            if pass > 0 {
-                coupled.anchors = coupled.vertices.iter().map(|&vertex| self.deltas[vertex]).collect();
-            }
+        for pass in 1..=MOST_PASSES {
+            let before = coupled.error(&self.residuals, &self.deltas).distance;
             self.pass(&mut coupled, &mut steps_left)?;
+            let left = coupled.error(&self.residuals, &self.deltas).distance;
+            // Distances are squared.
+            if pass >= PASSES && left > WORTH_A_PASS * WORTH_A_PASS * before {
+                break;
+            }
+            coupled.anchors = coupled.vertices.iter().map(|&vertex| self.deltas[vertex]).collect();
+            if pass >= PASSES {
+                let halvings = (pass + 1 - PASSES) as i32;
+                coupled.dampings = self.dampings_of(&coupled.vertices, damping * 0.5f64.powi(halvings));
+            }
         }
         Ok(())
+    }
+
+    /// Of directions that collapse, and of all by `damping` relative to the stretch.
+    fn dampings_of(&self, vertices: &[usize], damping: f64) -> Vec<DMat3> {
+        let exact_from = LESS_COLLAPSED * self.params.exact_from;
+        let of_vertex = |&vertex: &usize| {
+            let (jacobian, conditioning) = (self.jacobians[vertex], self.conditioning[vertex]);
+            let everywhere = damping * stretch(&jacobian);
+            objective::damping(jacobian, conditioning, exact_from)
+                + DMat3::from_diagonal(DVec3::splat(everywhere * everywhere))
+        };
+        vertices.iter().map(of_vertex).collect()
     }
 
     fn pass(&mut self, coupled: &mut Coupled, steps_left: &mut usize) -> Result<(), BlackBoxError> {

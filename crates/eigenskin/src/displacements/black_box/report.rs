@@ -40,7 +40,7 @@ impl Default for InversionParams {
             newton_rounds: 4,
             powell_evaluations: 400,
             fixed_point_steps: 80,
-            fixed_point_damping: 0.05,
+            fixed_point_damping: 0.03,
             fixed_point_memory: 12,
             most_calls: 2000,
         }
