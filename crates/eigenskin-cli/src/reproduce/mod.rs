@@ -1,6 +1,7 @@
 //! Experiments of papers, repeated on built-in data.
 
 mod arm;
+mod black_boxes;
 pub mod eigenskin;
 mod expressions;
 mod hinge;

@@ -1,5 +1,5 @@
-//! The experiments of Xian, Lewis 2006: directions of corrections (§4.2), and a thumb with one
-//! example (Figure 9), here against the simulated truth.
+//! The experiments of Xian, Lewis 2006: directions of corrections (§4.2), deformers as black boxes (§5),
+//! and a thumb with one example (Figure 9), here against the simulated truth.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use eigenskin_sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin_sim::simulation::Simulation;
 use serde_json::{Value, json};
 
+use super::black_boxes::BlackBoxes;
 use super::hinge::{Direction, LOOKED_AT, directions};
 use crate::output::{Output, figure, write_json};
 use crate::pictures::{Look, Shown, compare, palm_view};
@@ -65,9 +66,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let (example, truth) = simulated(args, &character, &output, quiet)?;
     let thumb = Thumb::of(&example, truth)?;
     let directions = directions()?;
+    let boxes = progress::while_doing(quiet, "inverting black boxes", BlackBoxes::run)?;
     print_directions(&output, &directions);
+    boxes.print(&output);
     thumb.print(&output, &args.joint);
     let mut figures = thumb.json();
+    figures["black_boxes"] = boxes.json();
     figures["experiment"] = json!("xian");
     figures["joint"] = json!(args.joint);
     figures["directions"] = directions_json(&directions);
