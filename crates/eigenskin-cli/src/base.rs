@@ -195,11 +195,11 @@ impl<'a> Inverting<'a> {
             invert_example(black_box, &self.base, rig, example, &params, &mut tell)
                 .with_context(|| format!("example {name:?} through {:?}", self.base.name()))?;
         self.bar.inc(1);
-        self.note(name, inversion);
+        self.note(name, &inversion);
         Ok(inverted)
     }
 
-    fn note(&mut self, name: &str, inversion: Inversion) {
+    fn note(&mut self, name: &str, inversion: &Inversion) {
         for (vertex, residual) in inversion.residuals.iter().enumerate() {
             if residual.length() > self.worst.0 {
                 self.worst = (residual.length(), name.to_string(), vertex);

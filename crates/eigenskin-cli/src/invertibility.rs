@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::displacements::black_box::invertibility;
 use eigenskin::glam::Vec3;
-use eigenskin::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, Conditioning, EXACT_FROM, PosedSkinning};
 use eigenskin_io::{RigFile, atomic};
 use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, draw_panels};
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ impl InvertibilityArgs {
         for NamedPose { name, pose } in self.pose.read_all(file)? {
             let named = base.base.clone();
             let kept =
-                invertibility(&named, base.black_box(), rig, &pose)?.iter().map(|c| c.kept()).collect();
+                invertibility(&named, base.black_box(), rig, &pose)?.iter().map(Conditioning::kept).collect();
             let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, &pose);
             let rest = rig.mesh().positions().iter().enumerate();
             let positions = rest.map(|(v, p)| skinning.position(v, p.as_dvec3()).as_vec3()).collect();

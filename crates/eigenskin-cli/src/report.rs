@@ -8,6 +8,7 @@ use eigenskin::baselines::{
     Method, MethodErrors, UnmeasuredMethod, add_leave_one_out, learnt_baselines, psd_baselines,
     skinning_baselines,
 };
+use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::EigenSkinFit;
 use eigenskin::glam::Vec3;
@@ -16,7 +17,7 @@ use eigenskin::model::Model;
 use eigenskin_io::{ModelWriteReport, SimulationRecord};
 use eigenskin_report::page::{
     LengthUnit, MeasuredSet, PictureRow, Report, SimulatedSet, SimulationSummary, WrittenFile,
-    eigendisplacement_pictures, html, worst_pose_pictures,
+    eigendisplacement_pictures, html, invertibility_pictures, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
@@ -79,8 +80,18 @@ pub fn worst(
     view: View,
     unit: &LengthUnit,
 ) -> Result<Vec<PictureRow>> {
-    let Some(truth) = set.truth else { return Ok(Vec::new()) };
+    let Some(truth) = set.truth.filter(|_| !sits_on_another_program(model)) else { return Ok(Vec::new()) };
     Ok(worst_pose_pictures(model, truth, evaluation, &set.name, count, view, unit)?)
+}
+
+/// Its shapes are known to that program only, so they are not drawn.
+fn sits_on_another_program(model: &Model) -> bool {
+    matches!(model.base(), Base::Deformers(stack) if stack.has_external())
+}
+
+/// Where the examples can be pulled back; none for chains of deformers, which `check --pose` probes.
+pub fn invertibility(set: &ExampleSet, base: &Base, view: View) -> Result<Option<PictureRow>> {
+    Ok(base.skinning().map(|skinning| invertibility_pictures(set, skinning, view)).transpose()?)
 }
 
 /// The components of the strongest joint.

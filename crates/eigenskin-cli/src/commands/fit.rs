@@ -253,6 +253,7 @@ fn write_report(
     if let Some(fit) = eigenskin {
         pictures.extend(report::components(fit, view, &unit)?);
     }
+    pictures.extend(report::invertibility(set, fit.model().base(), view)?);
     let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
     let page = Report {
         title: report::file_name(&args.rig),

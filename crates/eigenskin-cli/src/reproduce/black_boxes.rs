@@ -63,6 +63,7 @@ impl BlackBoxes {
     /// Runs all of it: a few seconds.
     pub fn run() -> Result<Self> {
         let bent = Sculpted::new(-1.6)?;
+        let cage = Cage::of_rig(&arm(CAGE_TRIANGLES)?.rig);
         let linear = || Deformer::Skinning(BaseSkinning::LinearBlend);
         let cases = [
             ("linear blending", vec![linear()]),
@@ -73,7 +74,7 @@ impl BlackBoxes {
                 "corrective smoothing over linear blending",
                 vec![linear(), Deformer::Smoothing(Smoothing::corrective())],
             ),
-            ("a wrap to a cage", vec![Deformer::Wrap(Wrap { cage: bent.cage()?, nearest: 8 })]),
+            ("a wrap to a cage", vec![Deformer::Wrap(Wrap { cage, nearest: 8 })]),
             (
                 "lattice and smoothing over linear blending",
                 vec![
@@ -195,10 +196,6 @@ impl Sculpted {
         }
         lattice.fade = Some(0.1 * size);
         lattice
-    }
-
-    fn cage(&self) -> Result<Cage> {
-        Ok(Cage::of_rig(&arm(CAGE_TRIANGLES)?.rig))
     }
 
     fn bind(&self, steps: Vec<Deformer>) -> Result<BoundStack> {

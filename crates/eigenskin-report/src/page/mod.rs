@@ -5,6 +5,7 @@
 
 mod chart;
 mod figures;
+mod invertibility;
 mod pictures;
 mod pose_spaces;
 mod sections;
@@ -20,6 +21,7 @@ use eigenskin::model::Model;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use figures::{LengthUnit, bytes, counted, figure};
+pub use invertibility::invertibility_pictures;
 pub use pictures::{
     PictureLegend, PicturePanel, PictureRow, eigendisplacement_pictures, worst_pose_pictures,
 };

@@ -61,8 +61,8 @@ pub struct PicturePanel {
 }
 
 /// Twice the size that a desktop shows, so that fine screens have something to show.
-const WIDTH: usize = 320;
-const HEIGHT: usize = 384;
+pub(super) const WIDTH: usize = 320;
+pub(super) const HEIGHT: usize = 384;
 /// Components of the strongest joint that are shown.
 const COMPONENTS: usize = 5;
 

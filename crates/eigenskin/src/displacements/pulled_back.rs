@@ -123,6 +123,8 @@ fn join(together: &[Vec<u32>], deltas: &mut [Vec3]) {
     for group in together.iter().filter(|group| group.len() > 1) {
         let sum: DVec3 = group.iter().map(|&v| deltas[v as usize].as_dvec3()).sum();
         let mean = (sum / group.len() as f64).as_vec3();
-        group.iter().for_each(|&vertex| deltas[vertex as usize] = mean);
+        for &vertex in group {
+            deltas[vertex as usize] = mean;
+        }
     }
 }

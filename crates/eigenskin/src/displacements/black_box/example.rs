@@ -41,13 +41,11 @@ pub fn invertibility(
     rig: &Rig,
     pose: &Pose,
 ) -> Result<Vec<Conditioning>, BlackBoxError> {
-    match black_box {
-        Some(black_box) => Ok(probe(black_box, pose, &points(rig), rig.mesh().size())?.conditioning),
-        None => {
-            let skinning = PosedSkinning::new(base.closed_form(), rig, pose);
-            Ok((0..rig.vertex_count()).map(|vertex| skinning.conditioning(vertex)).collect())
-        }
+    if let Some(black_box) = black_box {
+        return Ok(probe(black_box, pose, &points(rig), rig.mesh().size())?.conditioning);
     }
+    let skinning = PosedSkinning::new(base.closed_form(), rig, pose);
+    Ok((0..rig.vertex_count()).map(|vertex| skinning.conditioning(vertex)).collect())
 }
 
 fn points(rig: &Rig) -> Vec<DVec3> {
