@@ -24,7 +24,7 @@ use crate::{frames, progress, report, rigs};
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
@@ -131,9 +131,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
 
     args.method.check_names(&set)?;
+    let auto = progress::while_doing(quiet, "trying methods", || args.method.choose(&set))
+        .with_context(|| format!("{}", source.path().display()))?;
+    let (params, method) = match &auto {
+        Some(auto) => (auto.params.clone(), auto.method),
+        None => (params, args.method.method()),
+    };
+    for (index, sentence) in auto.iter().flat_map(|auto| &auto.sentences).enumerate() {
+        output.item(if index == 0 { "auto" } else { "" }, sentence);
+    }
     let choice = progress::while_doing(quiet, "searching", || args.budget.choose(&set, &params, &rig_file))
         .with_context(|| format!("{}", source.path().display()))?;
-    let most = choice.as_ref().map(|choice| choice.total);
+    let most = choice.as_ref().map(|choice| choice.total).or(auto.as_ref().and_then(|auto| auto.most));
     if let Some(choice) = &choice {
         output.item("budget", &choice.sentence);
         if !choice.error_is_met {
@@ -154,7 +163,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     summary::print(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    let mut figures = summary::json(&fit, &params, args.method.method(), &training, &written);
+    let mut figures = summary::json(&fit, &params, method, &training, &written);
+    if let Some(auto) = &auto {
+        figures["auto"] = auto.json.clone();
+    }
     figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
     if let Some(choice) = &choice {
         figures["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
