@@ -37,7 +37,9 @@ fn errors(train: &ExampleSet, held_out: &ExampleSet, budget: Budget) -> [f64; 3]
         if let Some(limit) = budget.per_vertex {
             assert!(fit.model.most_tuples_per_vertex() <= limit);
         }
-        if let Some(report) = fit.coupling.as_ref().filter(|_| std::env::var_os("EIGENSKIN_VERBOSE").is_some()) {
+        if let Some(report) =
+            fit.coupling.as_ref().filter(|_| std::env::var_os("EIGENSKIN_VERBOSE").is_some())
+        {
             println!("{report:#?}");
             println!("{:?}", fit.joints.iter().map(|j| (j.component_count, j.width)).collect::<Vec<_>>());
         }
@@ -87,7 +89,9 @@ fn budgets() -> [(&'static str, Budget); 2] {
 #[test]
 fn coupled_joints_predict_random_poses_of_a_simulated_hand() {
     let Some(folder) = std::env::var_os("EIGENSKIN_SIMULATED_HAND") else {
-        println!("left out: coupled_joints_predict_random_poses_of_a_simulated_hand (EIGENSKIN_SIMULATED_HAND is not set)");
+        println!(
+            "left out: coupled_joints_predict_random_poses_of_a_simulated_hand (EIGENSKIN_SIMULATED_HAND is not set)"
+        );
         return;
     };
     let folder = Path::new(&folder);
@@ -97,7 +101,10 @@ fn coupled_joints_predict_random_poses_of_a_simulated_hand() {
     let held_out = multi.select(&hold).unwrap();
     for (name, budget) in budgets() {
         let found = errors(&with(&train, &multi, &learn), &held_out, budget);
-        print(&format!("simulated hand, {name}, {} random poses learnt, {} held out", learn.len(), hold.len()), found);
+        print(
+            &format!("simulated hand, {name}, {} random poses learnt, {} held out", learn.len(), hold.len()),
+            found,
+        );
         assert!(found[2] <= 0.25, "{name}: {}", found[2]);
     }
 }

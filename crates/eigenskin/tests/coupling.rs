@@ -129,7 +129,8 @@ fn rest_is_rest_and_the_whole_character_moves_along() {
     assert!(furthest(&positions, rig.mesh().positions()) < 1e-6 * size);
     assert!(furthest(&normals, rig.mesh().normals()) < 1e-5);
     let here = pose(&rig, DVec3::Y * 0.8, DVec3::Z * 1.1, 0.25);
-    let moved = DAffine3::from_rotation_translation(DQuat::from_scaled_axis(DVec3::new(0.4, -1.0, 2.0)), DVec3::ONE);
+    let moved =
+        DAffine3::from_rotation_translation(DQuat::from_scaled_axis(DVec3::new(0.4, -1.0, 2.0)), DVec3::ONE);
     let along: Vec<Vec3> =
         shape(&model, &here).0.iter().map(|p| moved.transform_point3(p.as_dvec3()).as_vec3()).collect();
     assert!(furthest(&shape(&model, &here.moved_by(moved)).0, &along) < 1e-5 * size);

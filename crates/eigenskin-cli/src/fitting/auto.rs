@@ -86,7 +86,11 @@ pub fn choose(set: &ExampleSet, start: &EigenSkinParams, budget_is_given: bool) 
         .map(|(name, error)| format!("{name} {error:.3}"))
         .collect();
     let sentences = [
-        format!("{}: {least:.3} of skinning's error on examples left out in {} parts", best.name, folds.len()),
+        format!(
+            "{}: {least:.3} of skinning's error on examples left out in {} parts",
+            best.name,
+            folds.len()
+        ),
         format!("others: {}", if others.is_empty() { "none".to_string() } else { others.join(", ") }),
     ];
     Ok(AutoChoice { params: best.params, method: best.method, most: best.most, sentences, json })

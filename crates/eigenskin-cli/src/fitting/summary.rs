@@ -75,7 +75,8 @@ fn print_coupling(output: &Output, coupling: &CouplingReport) {
         return output.item("", format!("none of {tried} predicts left-out poses better"));
     }
     let pairs = counted(coupling.pairs.len(), "pair", "pairs");
-    output.item("", format!("{:.3} with {pairs} of {} coupled:", coupling.coupled_error, coupling.tried_pairs));
+    output
+        .item("", format!("{:.3} with {pairs} of {} coupled:", coupling.coupled_error, coupling.tried_pairs));
     for pair in &coupling.pairs {
         let share = 100.0 * pair.gain;
         output.item("", format!("{} × {}: {share:.1} % of the squared error", pair.names[0], pair.names[1]));

@@ -80,7 +80,8 @@ impl SupportCoordinates {
     /// The coordinates that belong to some of the examples only.
     #[must_use]
     pub fn only(&self, examples: &[usize]) -> Self {
-        let mut kept = Self { examples: Vec::new(), coordinates: Vec::new(), component_count: self.component_count };
+        let mut kept =
+            Self { examples: Vec::new(), coordinates: Vec::new(), component_count: self.component_count };
         for (index, &example) in self.examples.iter().enumerate().filter(|(_, e)| examples.contains(e)) {
             kept.examples.push(example);
             kept.coordinates.extend(self.of(index));

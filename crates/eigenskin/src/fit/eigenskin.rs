@@ -245,8 +245,7 @@ fn fit_coupled(
     let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
     let acting_counts: Vec<usize> = regions.acting.iter().map(Vec::len).collect();
     let (mut layers, mut residuals) = (Vec::new(), Vec::new());
-    for (index, layer) in
-        coupled_layers(&coupled, displacements, &names, params.normals, params.clamp_margin)
+    for (index, layer) in coupled_layers(&coupled, displacements, &names, params.normals, params.clamp_margin)
     {
         if let Some(support) = regions.supports.get(index) {
             let seen = SupportCoordinates::of_examples(&support.examples, &coupled.coordinates[index]);
@@ -260,7 +259,13 @@ fn fit_coupled(
     let joints = (0..regions.supports.len())
         .map(|index| JointReport {
             ridge: coupled.report.ridge,
-            ..report(set.rig(), &regions.supports[index], &regions.components[index], kept(index), &alone[index])
+            ..report(
+                set.rig(),
+                &regions.supports[index],
+                &regions.components[index],
+                kept(index),
+                &alone[index],
+            )
         })
         .collect();
     let mut pairs: Vec<PairReport> = (0..coupled.pairs.len())

@@ -85,7 +85,11 @@ impl Regions {
     }
 
     /// Supports cut at one threshold.
-    pub fn cut_at(threshold: f64, observed: Observed<'_>, params: &EigenSkinParams) -> Result<Self, FitError> {
+    pub fn cut_at(
+        threshold: f64,
+        observed: Observed<'_>,
+        params: &EigenSkinParams,
+    ) -> Result<Self, FitError> {
         let Observed { set, displacements, movers, moved } = observed;
         let cut = Cut { threshold, border: params.support.border };
         let supports = joint_supports(set, displacements, movers, moved, cut);

@@ -4,9 +4,7 @@
 //! symmetric and zero as soon as a or b is rest. Of several joints: the product of their kernels.
 //! Functions are whitened: what a ridge then punishes is the size of the function itself.
 
-use crate::driver::{
-    Clamp, Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Samples, Tail,
-};
+use crate::driver::{Clamp, Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Samples, Tail};
 use crate::examples::ExampleSet;
 use crate::fit::joint_driver::feature_groups;
 use crate::numeric::{Matrix, symmetric_eigen};
@@ -161,7 +159,7 @@ impl Functions {
                 let sample = example.filter(|_| at_rest >> bit & 1 == 0).map_or(0, |example| example + 1);
                 centres.extend(factor.samples.features_of(sample));
             }
-            let sign = if at_rest.count_ones() % 2 == 0 { 1.0 } else { -1.0 };
+            let sign = if at_rest.count_ones().is_multiple_of(2) { 1.0 } else { -1.0 };
             coefficients.extend((0..outputs).map(|k| sign * coefficient(k)));
         };
         for (place, &example) in self.centres.iter().enumerate() {
@@ -170,9 +168,10 @@ impl Functions {
             }
         }
         push(None, all, &|k| (0..self.centres.len()).map(|c| of_centres[(c, k)]).sum());
-        let groups = self.factors.iter().flat_map(|factor| {
-            factor.samples.groups.iter().map(|group| narrowed(group, factor.width))
-        });
+        let groups = self
+            .factors
+            .iter()
+            .flat_map(|factor| factor.samples.groups.iter().map(|group| narrowed(group, factor.width)));
         Driver {
             groups: groups.collect(),
             combine: Combine::Product,
@@ -200,7 +199,8 @@ fn narrowed(group: &FeatureGroup, width: f64) -> FeatureGroup {
 
 /// Examples with distinct settings, those furthest from rest and from each other first.
 fn furthest_first(factors: &[Factor], candidates: &[usize]) -> Vec<usize> {
-    let squared = |of: &dyn Fn(&Factor) -> f64| factors.iter().map(|f| (of(f) / f.width).powi(2)).sum::<f64>();
+    let squared =
+        |of: &dyn Fn(&Factor) -> f64| factors.iter().map(|f| (of(f) / f.width).powi(2)).sum::<f64>();
     let mut nearest: Vec<f64> =
         candidates.iter().map(|&e| squared(&|factor: &Factor| factor.from_rest[e + 1])).collect();
     let mut chosen = Vec::new();

@@ -77,7 +77,8 @@ pub fn fields_of_coordinates(
                 });
                 let fields: Vec<DVec3> = fields.collect();
                 for &(layer, index) in &covering[place] {
-                    let of_layer = own.iter().zip(&fields).filter(|((column, _), _)| columns[*column].0 == layer);
+                    let of_layer =
+                        own.iter().zip(&fields).filter(|((column, _), _)| columns[*column].0 == layer);
                     found.push((layer, index, of_layer.map(|(_, field)| *field).collect()));
                 }
             }

@@ -44,8 +44,7 @@ impl Pair {
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
     ) -> Vec<Self> {
-        let all: Vec<[usize; 2]> =
-            (0..supports.len()).flat_map(|b| (0..b).map(move |a| [a, b])).collect();
+        let all: Vec<[usize; 2]> = (0..supports.len()).flat_map(|b| (0..b).map(move |a| [a, b])).collect();
         all.into_par_iter()
             .filter_map(|[a, b]| {
                 let examples: Vec<usize> = (0..set.len())
@@ -82,10 +81,10 @@ impl Pair {
         }
         let components = principal_components(&columns, places.len());
         let strongest = components.singular_values.first().copied().unwrap_or(0.0);
-        let kept = components.singular_values.iter().filter(|&&s| s * s > LEAST_ENERGY * strongest * strongest);
+        let kept =
+            components.singular_values.iter().filter(|&&s| s * s > LEAST_ENERGY * strongest * strongest);
         let count = kept.count().min(MOST_COMPONENTS);
-        let fields =
-            (0..count).flat_map(|k| components.field(&columns, k)).map(DVec3::as_vec3).collect();
+        let fields = (0..count).flat_map(|k| components.field(&columns, k)).map(DVec3::as_vec3).collect();
         let basis = KeptBasis { points: self.points.clone(), fields };
         (count > 0).then(|| self.block_with(basis))
     }
@@ -120,9 +119,15 @@ pub fn predicted_gain(
     };
     let (train, test) = (moving(train), moving(test));
     let along = |left: &[DVec3], component: usize| -> f64 {
-        basis.points.iter().zip(basis.field(component)).map(|(&p, u)| u.as_dvec3().dot(left[p as usize])).sum()
+        basis
+            .points
+            .iter()
+            .zip(basis.field(component))
+            .map(|(&p, u)| u.as_dvec3().dot(left[p as usize]))
+            .sum()
     };
-    let values = Matrix::from_fn(train.len(), functions.count(), |place, f| functions.values[(train[place], f)]);
+    let values =
+        Matrix::from_fn(train.len(), functions.count(), |place, f| functions.values[(train[place], f)]);
     let observed =
         Matrix::from_fn(train.len(), basis.component_count(), |place, k| along(&left[train[place]], k));
     let mut gram = values.transpose() * &values;

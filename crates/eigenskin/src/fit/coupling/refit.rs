@@ -89,12 +89,14 @@ impl<'a> Problem<'a> {
         for block in &self.blocks {
             first_function.push(first_function[first_function.len() - 1] + block.functions.count());
         }
-        let functions = Matrix::from_fn(examples.len(), first_function[self.blocks.len()], |place, column| {
-            let block = first_function.partition_point(|&first| first <= column) - 1;
-            self.blocks[block].functions.values[(examples[place], column - first_function[block])]
+        let functions =
+            Matrix::from_fn(examples.len(), first_function[self.blocks.len()], |place, column| {
+                let block = first_function.partition_point(|&first| first <= column) - 1;
+                self.blocks[block].functions.values[(examples[place], column - first_function[block])]
+            });
+        let projections = Matrix::from_fn(examples.len(), self.gram.ncols(), |place, field| {
+            self.projections[(examples[place], field)]
         });
-        let projections =
-            Matrix::from_fn(examples.len(), self.gram.ncols(), |place, field| self.projections[(examples[place], field)]);
         let functions_gram = functions.transpose() * &functions;
         let right_all = functions.transpose() * &projections;
         // One unknown per block, field of it and function of it.
@@ -110,7 +112,8 @@ impl<'a> Problem<'a> {
             let ((a, f, ridge), (b, g, _)) = (unknowns[row], unknowns[column]);
             self.gram[(a, b)] * functions_gram[(f, g)] + if row == column { ridge } else { 0.0 }
         });
-        let right = Matrix::from_fn(unknowns.len(), 1, |row, _| right_all[(unknowns[row].1, unknowns[row].0)]);
+        let right =
+            Matrix::from_fn(unknowns.len(), 1, |row, _| right_all[(unknowns[row].1, unknowns[row].0)]);
         let solution = solve_positive(&matrix, &right);
         let mut at = 0;
         let coefficients = self
@@ -164,8 +167,7 @@ impl<'a> Problem<'a> {
 
     /// u − model of an example, `point`.
     pub fn left(&self, displacements: &RestDisplacements, refit: &Refit, example: usize) -> Vec<DVec3> {
-        let mut left: Vec<DVec3> =
-            displacements.positions_of(example).iter().map(|u| u.as_dvec3()).collect();
+        let mut left: Vec<DVec3> = displacements.positions_of(example).iter().map(|u| u.as_dvec3()).collect();
         for (index, block) in self.blocks.iter().enumerate() {
             for (component, alpha) in self.coordinates_of(refit, index, example).into_iter().enumerate() {
                 if alpha != 0.0 {

@@ -43,7 +43,10 @@ const WIDTH_FACTORS: [f64; 4] = [0.7, 1.0, 1.5, 2.2];
 const ROUNDS: usize = 2;
 /// What a change of a field must earn, as a share of how much its coordinate varies.
 const FIELD_RIDGE: f64 = 0.03;
-/// What pays lowers the error on left-out examples to this share.
+/// Pairs that are kept lower the error on left-out examples to this share: with ten multi-joint poses,
+/// smaller gains were luck.
+const PAIRS_PAY: f64 = 0.98;
+/// A larger threshold that is kept lowers it to this one.
 const PAYS: f64 = 0.99;
 /// Parts that examples are left out in.
 const FOLDS: usize = 5;
@@ -98,7 +101,7 @@ pub fn couple(
             search.choose_pairs(candidates, ridge).into_iter().unzip();
         if !pairs.is_empty() {
             let coupled = search.settled(&pairs, ridge);
-            if coupled.error < PAYS * best.error {
+            if coupled.error < PAIRS_PAY * best.error {
                 (best, chosen, gains) = (coupled, pairs, pair_gains);
             }
         }
@@ -284,7 +287,8 @@ impl<'a> Search<'a> {
     ) -> f64 {
         self.over_folds(problem, |fold| {
             let built = self.within_budget(problem, pairs, &self.without(fold), ridge, rounds, Some(counts));
-            let truncated = Problem::new(self.displacements, self.example_count, built.blocks.iter().collect());
+            let truncated =
+                Problem::new(self.displacements, self.example_count, built.blocks.iter().collect());
             self.folds[fold].iter().map(|&e| truncated.squared_error(&built.refit, e)).sum()
         })
     }
@@ -323,7 +327,8 @@ impl<'a> Search<'a> {
         let settled = counts.map(<[usize]>::to_vec);
         let counts = settled.unwrap_or_else(|| {
             let energies: Vec<Vec<f64>> = ordered.iter().map(|(_, energies)| energies.clone()).collect();
-            let points: Vec<&[u32]> = ordered.iter().map(|(block, _)| block.basis.points.as_slice()).collect();
+            let points: Vec<&[u32]> =
+                ordered.iter().map(|(block, _)| block.basis.points.as_slice()).collect();
             allocate(&energies, &points, self.displacements.points.group_count(), &self.budget)
         });
         let mut blocks: Vec<Block> = ordered
@@ -377,14 +382,14 @@ impl<'a> Search<'a> {
     fn choose_pairs(&self, mut candidates: Vec<Pair>, ridge: f64) -> Vec<(Pair, f64)> {
         let problem = self.problem();
         let trains: Vec<Vec<usize>> = (0..self.folds.len()).map(|fold| self.without(fold)).collect();
-        let mut left: Vec<Vec<Vec<DVec3>>> = trains
-            .par_iter()
-            .map(|train| self.left(&problem, &problem.solve(train, ridge)))
-            .collect();
+        let mut left: Vec<Vec<Vec<DVec3>>> =
+            trains.par_iter().map(|train| self.left(&problem, &problem.solve(train, ridge))).collect();
         let squared: f64 = left
             .iter()
             .zip(&self.folds)
-            .flat_map(|(left, fold)| fold.iter().map(|&e| left[e].iter().map(|u| u.length_squared()).sum::<f64>()))
+            .flat_map(|(left, fold)| {
+                fold.iter().map(|&e| left[e].iter().map(|u| u.length_squared()).sum::<f64>())
+            })
             .sum();
         let mut chosen: Vec<(Pair, f64)> = Vec::new();
         let mut gains = self.gains(&candidates, &mut left, &trains, ridge);
@@ -433,9 +438,8 @@ fn by_use(block: &Block, used: &[Vec<f64>]) -> (Block, Vec<f64>) {
     let mut fields = Vec::with_capacity(strengths.len() * size);
     for direction in 0..strengths.len() {
         for point in 0..size {
-            let sum: DVec3 = (0..count)
-                .map(|k| directions[(k, direction)] * block.basis.field(k)[point].as_dvec3())
-                .sum();
+            let sum: DVec3 =
+                (0..count).map(|k| directions[(k, direction)] * block.basis.field(k)[point].as_dvec3()).sum();
             fields.push(sum.as_vec3());
         }
     }
