@@ -83,14 +83,14 @@ const SAME_SETTING: f64 = 1e-3;
 const LEAST_FUNCTION: f64 = 1e-5;
 
 impl Functions {
-    /// Centred on the settings of `candidates` (examples).
-    pub fn new(factors: Vec<Factor>, candidates: &[usize], example_count: usize) -> Self {
+    /// The strongest, up to `most`, centred on the settings of `candidates` (examples).
+    pub fn new(factors: Vec<Factor>, candidates: &[usize], example_count: usize, most: usize) -> Self {
         let centres = furthest_first(&factors, candidates);
         let product = |a: usize, b: usize| factors.iter().map(|factor| factor.value(a, b)).product::<f64>();
         let among = Matrix::from_fn(centres.len(), centres.len(), |a, b| product(centres[a], centres[b]));
         let (strengths, vectors) = symmetric_eigen(&among);
         let strongest = strengths.first().copied().unwrap_or(0.0);
-        let rank = strengths.iter().filter(|&&s| s > LEAST_FUNCTION * strongest && s > 0.0).count();
+        let rank = strengths.iter().filter(|&&s| s > LEAST_FUNCTION * strongest && s > 0.0).count().min(most);
         let combinations = Matrix::from_fn(centres.len(), rank, |centre, function| {
             vectors[(centre, function)] / strengths[function].sqrt()
         });

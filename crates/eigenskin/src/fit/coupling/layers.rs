@@ -24,8 +24,8 @@ pub fn coupled_layers(
     };
     let mut layers = Vec::new();
     for (index, normals) in normals.into_iter().enumerate() {
-        let basis = &coupled.blocks[index].basis;
-        if basis.component_count() == 0 {
+        let (basis, functions) = (&coupled.blocks[index].basis, &coupled.blocks[index].functions);
+        if basis.component_count() == 0 || functions.count() == 0 {
             continue;
         }
         let vertices = displacements.vertices_of(&basis.points);

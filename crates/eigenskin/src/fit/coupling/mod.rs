@@ -10,6 +10,7 @@ mod layers;
 mod pairs;
 mod refit;
 mod search;
+mod trials;
 
 pub(super) use layers::coupled_layers;
 pub(super) use search::couple;

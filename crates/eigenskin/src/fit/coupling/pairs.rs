@@ -30,6 +30,10 @@ pub struct Pair {
 const LEAST_EXAMPLES: usize = 3;
 /// Components of a pair, before the budget has its say.
 const MOST_COMPONENTS: usize = 4;
+/// Functions of a pair.
+const MOST_FUNCTIONS: usize = 20;
+/// Examples that a pair's fields are found from; more are thinned out evenly.
+const MOST_FIELD_EXAMPLES: usize = 48;
 /// Ridge of pairs against that of single joints: products of two functions that reach 2 reach 4, and
 /// what a sum can explain is left to the sum.
 const CAUTION: f64 = 4.0;
@@ -52,7 +56,8 @@ impl Pair {
                     .collect();
                 let (points, mask) = shared(&supports[a], &supports[b]);
                 (examples.len() >= LEAST_EXAMPLES && !points.is_empty()).then(|| {
-                    let functions = Functions::new(vec![factor(a), factor(b)], &examples, set.len());
+                    let functions =
+                        Functions::new(vec![factor(a), factor(b)], &examples, set.len(), MOST_FUNCTIONS);
                     Self { supports: [a, b], points, mask, examples, functions }
                 })
             })
@@ -67,7 +72,9 @@ impl Pair {
 
     /// The fields that stand for what is left (`example` → `point`) in some of its examples.
     pub fn block(&self, left: &[Vec<DVec3>], examples: &[usize]) -> Option<Block> {
-        let places: Vec<usize> = self.examples.iter().copied().filter(|e| examples.contains(e)).collect();
+        let moving: Vec<usize> = self.examples.iter().copied().filter(|e| examples.contains(e)).collect();
+        let places: Vec<usize> =
+            moving.iter().copied().step_by(moving.len().div_ceil(MOST_FIELD_EXAMPLES).max(1)).collect();
         let columns: Vec<Vec3> = places
             .iter()
             .flat_map(|&example| {
