@@ -42,6 +42,8 @@ const FOLDS: usize = 4;
 const PAYS: f64 = 0.97;
 /// A smaller budget may raise the error to this share.
 const AS_GOOD: f64 = 1.02;
+/// A larger one must lower it to this share.
+const MUCH_BETTER: f64 = 0.9;
 
 /// Tries methods, then kernels, ridges and smaller budgets of the best one. `start` is what the other
 /// options ask for.
@@ -71,7 +73,7 @@ pub fn choose(set: &ExampleSet, start: &EigenSkinParams, budget_is_given: bool) 
         let Ok(error) = left_out_error(set, &folds, &candidate) else { continue };
         tried.push((candidate.name.clone(), error));
         if error < share * least {
-            (best, least) = (candidate, error.min(least));
+            (best, least) = (candidate, error);
         }
     }
     let json = json!({
@@ -110,14 +112,17 @@ fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Result<Vec<Candidate>> 
         let coupled = if start.coupling == Coupling::Additive { Coupling::Additive } else { Coupling::Pairs };
         candidates.push(eigenskin("eigenskin with coupled joints", coupled));
     }
-    // Pose space deformation has a field per example: on equal terms, it gets as many as EigenSkin.
+    // Pose space deformation has a field per example, and most reach far: on equal terms, it may not
+    // carry more at any vertex.
+    let params = MethodParams::Psd(candidates[0].params.psd());
     let most = candidates[0].params.fit(set, None)?.model().component_count();
-    candidates.push(Candidate {
-        name: "psd".to_string(),
-        method: Method::Psd,
-        params: MethodParams::Psd(candidates[0].params.psd()),
-        most: (set.len() > most).then_some(most.max(1)),
-    });
+    let most = (set.len() > most).then_some(most.max(1));
+    let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
+    if let Ok(fit) = params.fit(set, most)
+        && fit.model().most_tuples_per_vertex() <= limit
+    {
+        candidates.push(Candidate { name: "psd".to_string(), method: Method::Psd, params, most });
+    }
     Ok(candidates)
 }
 
@@ -143,10 +148,12 @@ fn refinements(best: &Candidate, budget_is_given: bool) -> Vec<(Candidate, f64)>
         params.interpolation.ridge = Ridge::Fixed(0.01);
         found.push((variant("ridge 0.01".to_string(), params), PAYS));
     }
-    if let Some(limit) = params.budget.per_vertex.filter(|&limit| limit > 6 && !budget_is_given) {
-        let mut params = params.clone();
-        params.budget.per_vertex = Some(limit * 6 / 10);
-        found.push((variant(format!("{} per vertex", limit * 6 / 10), params), AS_GOOD));
+    if let Some(limit) = params.budget.per_vertex.filter(|_| !budget_is_given) {
+        for (limit, share) in [(limit * 6 / 10, AS_GOOD), (limit * 2, MUCH_BETTER)] {
+            let mut params = params.clone();
+            params.budget.per_vertex = Some(limit);
+            found.push((variant(format!("{limit} per vertex"), params), share));
+        }
     }
     found
 }
