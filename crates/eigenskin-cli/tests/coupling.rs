@@ -57,10 +57,8 @@ fn coupling_and_auto_are_chosen_and_told() {
     let tried = auto["auto"]["tried"].as_array().unwrap();
     let of =
         |name: &str| tried.iter().find(|t| t["name"] == name).unwrap()["left_out_error"].as_f64().unwrap();
-    assert!(
-        of("eigenskin with coupled joints") < of("eigenskin")
-            && of("eigenskin with coupled joints") < of("psd")
-    );
+    assert!(of("eigenskin with coupled joints") < 0.9 * of("eigenskin"), "{tried:?}");
+    assert!(auto["auto"]["chosen"].as_str().unwrap().starts_with("eigenskin with coupled joints"));
     let output = eigenskin(&[
         "fit",
         &rig,

@@ -31,7 +31,7 @@ const LEAST_EXAMPLES: usize = 3;
 /// Components of a pair, before the budget has its say.
 const MOST_COMPONENTS: usize = 4;
 /// Functions of a pair.
-const MOST_FUNCTIONS: usize = 20;
+const MOST_FUNCTIONS: usize = 32;
 /// Examples that a pair's fields are found from; more are thinned out evenly.
 const MOST_FIELD_EXAMPLES: usize = 48;
 /// Ridge of pairs against that of single joints: products of two functions that reach 2 reach 4, and

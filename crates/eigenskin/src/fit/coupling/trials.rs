@@ -20,6 +20,8 @@ const FOLDS: usize = 5;
 const MOST_COMPONENTS: usize = 8;
 /// A pair that is kept takes at least this share of the squared error on left-out examples.
 const LEAST_GAIN: f64 = 2e-3;
+/// Of more pairs than this, only those that gain something at first are tried on.
+const MANY_PAIRS: usize = 64;
 /// Pairs that are kept at most.
 const MOST_PAIRS: usize = 16;
 /// Rounds in which fields and coefficients are improved in turn.
@@ -238,12 +240,12 @@ impl<'a> Search<'a> {
             .sum();
         let mut chosen: Vec<(Pair, f64)> = Vec::new();
         let mut gains = self.gains(&candidates, &mut left, &trains, ridge);
-        // What gains nothing now gains nothing when others have taken their part.
-        let promising = gains.iter().map(|&gain| gain > LEAST_GAIN * squared).collect::<Vec<_>>();
-        let mut keep = promising.iter();
-        candidates.retain(|_| keep.next() == Some(&true));
-        let mut keep = promising.iter();
-        gains.retain(|_| keep.next() == Some(&true));
+        if candidates.len() > MANY_PAIRS {
+            // What gains nothing now seldom gains when others have taken their part.
+            let mut promising = gains.iter().map(|&gain| gain > LEAST_GAIN * squared);
+            candidates.retain(|_| promising.next() == Some(true));
+            gains.retain(|&gain| gain > LEAST_GAIN * squared);
+        }
         while chosen.len() < MOST_PAIRS {
             let best = (0..candidates.len()).max_by(|&a, &b| gains[a].total_cmp(&gains[b]).then(b.cmp(&a)));
             let Some(best) = best.filter(|&best| gains[best] > LEAST_GAIN * squared) else { break };
