@@ -12,13 +12,15 @@ use common::{furthest, largest_angle};
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::arm;
 use eigenskin::characters::truth::true_shape;
+use eigenskin::driver::Combine;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
 use eigenskin::glam::{DVec3, Quat, Vec3};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Model, Stage};
-use eigenskin::skinning::BaseSkinning;
+use eigenskin::pose::Pose;
+use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_io::conformance::{cases, glb};
 use eigenskin_io::gltf::append;
 use eigenskin_io::{ModelWriteOptions, Orientation, ReadOptions, RigFile, model_glb, model_of, rig_of};
@@ -211,5 +213,51 @@ fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
             furthest(&shown, &positions) / size
         );
         assert!(largest_angle(&shown_normals, &normals) < 0.1, "{time}");
+    }
+}
+
+/// The same with a layer of two joints: their product bulges the arm.
+#[test]
+fn coupled_joints_survive_the_file_and_play_in_a_stock_viewer() {
+    let character = arm(1000).unwrap();
+    let rig = &character.rig;
+    let skeleton = rig.skeleton();
+    let shape = |pose: &Pose| -> Vec<Vec3> {
+        let turn = |joint: usize| pose.motion_of(skeleton, joint).rotation.w.abs().min(1.0).acos().sin();
+        let (first, second) = (turn(1), turn(2));
+        let amount = 0.05 * rig.mesh().size() * (first + 0.5 * second + 2.0 * first * second);
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
+        let rest = rig.mesh().positions().iter().zip(rig.mesh().normals());
+        let bulged = rest.map(|(p, n)| p.as_dvec3() + amount * n.as_dvec3());
+        bulged.enumerate().map(|(vertex, p)| skinning.position(vertex, p).as_vec3()).collect()
+    };
+    let held_out = character.multi_joint_poses(6, 8);
+    let poses = character.single_joint_poses(4).into_iter().chain(character.multi_joint_poses(20, 7));
+    let examples = poses.map(|NamedPose { name, pose }| {
+        let positions = shape(&pose);
+        Example { name, pose, positions, normals: None, inverted: None }
+    });
+    let training = ExampleSet::new(rig.clone(), examples.collect()).unwrap();
+    let fitted = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap().model;
+    assert!(fitted.layers().iter().any(|layer| layer.driver.combine == Combine::Product));
+
+    let times: Vec<f64> = (0..held_out.len()).map(|i| i as f64).collect();
+    let poses: Vec<_> = held_out.iter().map(|named| named.pose.clone()).collect();
+    let file = RigFile::from_rig(rig.clone(), "arm").unwrap().with_clip("poses", &times, &poses).unwrap();
+    let (bytes, _) = model_glb(&file, &fitted, &ModelWriteOptions::default()).unwrap();
+    let (read_file, read) = model_of(common::document(&bytes)).unwrap();
+    assert_eq!(read, fitted);
+    let viewer = Viewer::open(&bytes);
+    let mut evaluator = Evaluator::new(Arc::new(read));
+    for &time in &times {
+        let pose = read_file.sample(&read_file.clips()[0], time);
+        let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
+        evaluator.evaluate(&pose, &mut positions, None);
+        let scene = read_file.layout().scene_from_mesh;
+        for p in &mut positions {
+            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+        }
+        let (shown, _, _) = viewer.show(0, time as f32);
+        assert!(furthest(&shown, &positions) < 1e-5 * rig.mesh().size(), "{time}");
     }
 }

@@ -26,7 +26,7 @@ use crate::{frames, progress, report, rigs};
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
@@ -135,10 +135,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     args.method.check_names(&set)?;
     let mut base = open_base(args, &set)?;
     let set = base.invert(set, &output, quiet)?;
-    let params = params.on(base.base.clone());
+    let auto = progress::while_doing(quiet, "trying methods", || args.method.choose(&set, &base.base))
+        .with_context(|| format!("{}", source.path().display()))?;
+    let (params, method) = match &auto {
+        Some(auto) => (auto.params.clone(), auto.method),
+        None => (params.on(base.base.clone()), args.method.method()),
+    };
+    for (index, sentence) in auto.iter().flat_map(|auto| &auto.sentences).enumerate() {
+        output.item(if index == 0 { "auto" } else { "" }, sentence);
+    }
     let choice = progress::while_doing(quiet, "searching", || args.budget.choose(&set, &params, &rig_file))
         .with_context(|| format!("{}", source.path().display()))?;
-    let most = choice.as_ref().map(|choice| choice.total);
+    let most = choice.as_ref().map(|choice| choice.total).or(auto.as_ref().and_then(|auto| auto.most));
     if let Some(choice) = &choice {
         output.item("budget", &choice.sentence);
         if !choice.error_is_met {
@@ -159,7 +167,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     summary::print(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    let mut figures = summary::json(&fit, &params, args.method.method(), &training, &written);
+    let mut figures = summary::json(&fit, &params, method, &training, &written);
+    if let Some(auto) = &auto {
+        figures["auto"] = auto.json.clone();
+    }
     figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
     if let Some(choice) = &choice {
         figures["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
@@ -205,9 +216,9 @@ fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
         }
         (None, _) => OpenBase::of(&BaseSkinning::LinearBlend.into(), set.rig(), "the model")?,
     };
-    if open.has_external() && (args.leave_one_out || args.budget.given()) {
+    if open.has_external() && (args.leave_one_out || args.budget.given() || args.method.is_auto()) {
         bail!(
-            "--leave-one-out, --max-error, --max-targets and --max-bytes try many models, which takes too long through another program; leave them out"
+            "--method auto, --leave-one-out, --max-error, --max-targets and --max-bytes try many models, which takes too long through another program; leave them out"
         );
     }
     Ok(open)

@@ -1,5 +1,6 @@
 //! Learning by any method: its options, the fit, and what is said of it.
 
+pub mod auto;
 pub mod options;
 mod psd_options;
 pub mod psd_summary;

@@ -2,12 +2,14 @@
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
+use eigenskin::deformers::Base;
 use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Budget, EigenSkinParams, PsdParams};
+use eigenskin::fit::{Budget, Coupling, EigenSkinParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::MethodParams;
+use super::auto::{self, AutoChoice};
 use super::psd_options::PsdArgs;
 use crate::base::{BaseArg, parse_base};
 
@@ -56,6 +58,8 @@ pub enum Method {
     Psd,
     /// the same, with distances of poses measured as each part of the skin feels them
     WeightedPsd,
+    /// tries the methods, kernels, ridges and budgets, and takes what predicts left-out examples best
+    Auto,
 }
 
 impl Method {
@@ -65,6 +69,7 @@ impl Method {
             Self::Eigenskin => "eigenskin",
             Self::Psd => "psd",
             Self::WeightedPsd => "weighted-psd",
+            Self::Auto => "auto",
         }
     }
 }
@@ -86,6 +91,11 @@ pub struct EigenSkinArgs {
     /// where that makes better use of the limit per vertex]
     #[arg(long, value_name = "SHARE")]
     support_threshold: Option<f64>,
+    /// How joints that move together are treated: none (the paper's recipe: each on its own, added
+    /// up), additive (their sum meets all poses), pairs (and pairs have layers of their own where that
+    /// predicts left-out poses better), or auto (pairs, where poses move several joints) [default: auto]
+    #[arg(long, value_name = "HOW", value_parser = parse_coupling)]
+    coupling: Option<Coupling>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -134,6 +144,26 @@ impl MethodArgs {
         self.base.as_ref()
     }
 
+    /// Whether the method is still to be found.
+    pub fn is_auto(&self) -> bool {
+        self.method == Method::Auto
+    }
+
+    /// EigenSkin, or not settled yet.
+    fn is_eigenskin(&self) -> bool {
+        matches!(self.method, Method::Eigenskin | Method::Auto)
+    }
+
+    /// With `--method auto`: what predicts left-out examples best, on `base`.
+    pub fn choose(&self, set: &ExampleSet, base: &Base) -> Result<Option<AutoChoice>> {
+        let budget_is_given = self.eigenskin.per_vertex.is_some() || self.eigenskin.per_joint.is_some();
+        let params = EigenSkinParams { base: base.clone(), ..self.eigenskin_params() };
+        match self.method {
+            Method::Auto => auto::choose(set, &params, budget_is_given).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// Refuses names that the rig or the examples do not have.
     pub fn check_names(&self, set: &ExampleSet) -> Result<()> {
         self.psd.check_names(set)
@@ -146,7 +176,7 @@ impl MethodArgs {
             option,
             given,
             to: "--method eigenskin",
-            chosen: self.method == Method::Eigenskin,
+            chosen: self.is_eigenskin(),
             instead: format!("--method {}", self.method.name()),
         };
         check_belongings(&[
@@ -154,9 +184,10 @@ impl MethodArgs {
             of_eigenskin("--per-joint", eigenskin.per_joint.is_some()),
             of_eigenskin("--support-border", eigenskin.support_border.is_some()),
             of_eigenskin("--support-threshold", eigenskin.support_threshold.is_some()),
+            of_eigenskin("--coupling", eigenskin.coupling.is_some()),
         ])?;
         self.psd.check_method(self.method)?;
-        if self.method == Method::Eigenskin {
+        if self.is_eigenskin() {
             return Ok(MethodParams::EigenSkin(self.eigenskin_params()));
         }
         let kernels = [
@@ -201,6 +232,7 @@ impl MethodArgs {
             interpolation: self.interpolation(Ridge::Automatic),
             normals: !self.no_normals,
             clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
+            coupling: args.coupling.unwrap_or_default(),
             ..EigenSkinParams::default()
         }
     }
@@ -209,6 +241,10 @@ impl MethodArgs {
 fn parse_kernel(name: &str) -> Result<Kernel, String> {
     let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
     Kernel::named(name).ok_or_else(|| format!("choose one of {}", names.join(", ")))
+}
+
+fn parse_coupling(name: &str) -> Result<Coupling, String> {
+    Coupling::named(name).ok_or_else(|| "choose none, additive, pairs or auto".to_string())
 }
 
 fn parse_width(text: &str) -> Result<Width, String> {

@@ -101,7 +101,7 @@ impl PsdArgs {
             option,
             given,
             to: "--method psd",
-            chosen: method != Method::Eigenskin,
+            chosen: !matches!(method, Method::Eigenskin | Method::Auto),
             instead: instead(),
         };
         check_belongings(&[

@@ -1,7 +1,7 @@
 //! What is said of a fit, whatever the method.
 
 use eigenskin::examples::MergedExample;
-use eigenskin::fit::EigenSkinFit;
+use eigenskin::fit::{CouplingReport, EigenSkinFit, PairReport};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 use eigenskin_io::ModelWriteReport;
@@ -51,7 +51,58 @@ pub fn print_eigenskin(
         ),
     );
     print_error(output, training);
+    if let Some(coupling) = &fit.coupling {
+        print_coupling(output, coupling);
+    }
     print_warnings(output, written);
+}
+
+/// What joints that move together needed.
+fn print_coupling(output: &Output, coupling: &CouplingReport) {
+    let poses = counted(coupling.multi_joint_examples, "pose", "poses");
+    output.item(
+        "coupling",
+        format!(
+            "all joints fitted together, as {poses} move several: {:.3} of the displacements left on left-out poses",
+            coupling.additive_error
+        ),
+    );
+    if coupling.tried_pairs == 0 {
+        return;
+    }
+    if coupling.pairs.is_empty() {
+        let tried = counted(coupling.tried_pairs, "pair", "pairs");
+        return output.item("", format!("none of {tried} predicts left-out poses better"));
+    }
+    let pairs = counted(coupling.pairs.len(), "pair", "pairs");
+    output
+        .item("", format!("{:.3} with {pairs} of {} coupled:", coupling.coupled_error, coupling.tried_pairs));
+    for pair in &coupling.pairs {
+        let share = 100.0 * pair.gain;
+        output.item("", format!("{} × {}: {share:.1} % of the squared error", pair.names[0], pair.names[1]));
+    }
+}
+
+fn coupling_json(coupling: &CouplingReport) -> Value {
+    let pair = |pair: &PairReport| {
+        json!({
+            "joints": pair.names,
+            "examples": pair.example_count,
+            "support": pair.support_count,
+            "components": pair.component_count,
+            "gain": pair.gain,
+        })
+    };
+    json!({
+        "multi_joint_examples": coupling.multi_joint_examples,
+        "ridge": coupling.ridge,
+        "width_factor": coupling.width_factor,
+        "ridge_curve": coupling.ridge_curve,
+        "additive_left_out_error": coupling.additive_error,
+        "coupled_left_out_error": coupling.coupled_error,
+        "tried_pairs": coupling.tried_pairs,
+        "pairs": coupling.pairs.iter().map(pair).collect::<Vec<_>>(),
+    })
 }
 
 fn print_merged(output: &Output, merged: &[MergedExample]) {
@@ -119,6 +170,7 @@ pub fn eigenskin_json(fit: &EigenSkinFit, training: &Evaluation, written: &Model
         "rest_space_error": fit.rest_space_error,
         "support_threshold": fit.support_threshold,
         "joints": joints,
+        "coupling": fit.coupling.as_ref().map(coupling_json),
     });
     with_common(own, &fit.model, &fit.merged, training, written)
 }

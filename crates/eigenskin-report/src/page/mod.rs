@@ -4,6 +4,7 @@
 //! of their own.
 
 mod chart;
+mod coupling;
 mod figures;
 mod invertibility;
 mod pictures;
@@ -127,6 +128,7 @@ pub fn html(report: &Report) -> String {
                     (sections::pose_errors(report))
                     (tables::normals(report))
                     (sections::singular_values(report))
+                    (coupling::section(report))
                     (pose_spaces::section(report))
                     (sections::coverage(report))
                     (simulation::section(report))

@@ -25,7 +25,8 @@ impl KeptBasis {
         if self.points.is_empty() { 0 } else { self.fields.len() / self.points.len() }
     }
 
-    fn field(&self, component: usize) -> &[Vec3] {
+    /// One of the fields, `support`.
+    pub(crate) fn field(&self, component: usize) -> &[Vec3] {
         &self.fields[component * self.points.len()..(component + 1) * self.points.len()]
     }
 }
@@ -74,6 +75,27 @@ impl SupportCoordinates {
             }
         }
         found
+    }
+
+    /// The coordinates that belong to some of the examples only.
+    #[must_use]
+    pub fn only(&self, examples: &[usize]) -> Self {
+        let mut kept =
+            Self { examples: Vec::new(), coordinates: Vec::new(), component_count: self.component_count };
+        for (index, &example) in self.examples.iter().enumerate().filter(|(_, e)| examples.contains(e)) {
+            kept.examples.push(example);
+            kept.coordinates.extend(self.of(index));
+        }
+        kept
+    }
+
+    /// Of a layer whose coordinates are known in all examples (`example` → `component`), in some.
+    pub fn of_examples(examples: &[usize], coordinates: &[Vec<f64>]) -> Self {
+        Self {
+            examples: examples.to_vec(),
+            coordinates: examples.iter().flat_map(|&e| coordinates[e].iter().copied()).collect(),
+            component_count: coordinates.first().map_or(0, Vec::len),
+        }
     }
 
     /// Coordinates in one of its examples, `component`.
@@ -142,7 +164,7 @@ fn joint_least_squares(observed: &[Vec3], bases: &[KeptBasis], acting: &[usize])
 }
 
 /// Inner product of two fields over the points they share.
-fn inner_product(a: &KeptBasis, component_a: usize, b: &KeptBasis, component_b: usize) -> f64 {
+pub(super) fn inner_product(a: &KeptBasis, component_a: usize, b: &KeptBasis, component_b: usize) -> f64 {
     let (field_a, field_b) = (a.field(component_a), b.field(component_b));
     let (mut i, mut j, mut sum) = (0, 0, 0.0);
     while i < a.points.len() && j < b.points.len() {

@@ -6,13 +6,14 @@ use rayon::prelude::*;
 
 use super::allocation::Budget;
 use super::coordinates::{KeptBasis, SupportCoordinates};
+use super::coupling::{Coupling, CouplingReport, PairReport, couple, coupled_layers};
 use super::joint_driver::fit_joint_driver;
 use super::regions::{Observed, Regions};
 use super::riding_fields::{normal_fields, residual_fields};
 use crate::basis::PrincipalComponents;
 use crate::deformers::Base;
 use crate::displacements::{PullBackError, RestDisplacements, rest_displacements};
-use crate::driver::{Interpolant, RbfError, RbfFit, RbfParams, Ridge};
+use crate::driver::{Driver, Interpolant, RbfError, RbfFit, RbfParams, Ridge};
 use crate::examples::{ExampleSet, ExamplesError, MergedExample};
 use crate::model::{DisplacementBasis, Frame, Layer, Model, ModelError, Stage};
 use crate::rig::Rig;
@@ -35,6 +36,9 @@ pub struct EigenSkinParams {
     /// how far coordinates may leave the range they have over the examples, as a share of that
     /// range; default 0.5. `None` lets the kernels run free outside the examples
     pub clamp_margin: Option<f64>,
+    /// how joints that move together are treated; default automatic. Makes no difference when every
+    /// example moves one joint
+    pub coupling: Coupling,
 }
 
 impl Default for EigenSkinParams {
@@ -46,6 +50,7 @@ impl Default for EigenSkinParams {
             interpolation: RbfParams::default(),
             normals: true,
             clamp_margin: Some(0.5),
+            coupling: Coupling::Automatic,
         }
     }
 }
@@ -73,6 +78,8 @@ pub struct EigenSkinFit {
     /// ‖u − model's displacement‖ / ‖u‖ over all examples, in rest space; zero when there was
     /// nothing to correct
     pub rest_space_error: f64,
+    /// how joints that move together were treated; `None` for the paper's recipe
+    pub coupling: Option<CouplingReport>,
 }
 
 /// What was learnt about one joint or control.
@@ -155,8 +162,12 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
     // §2.2, §2.3: displacements, where each joint acts, and what it does there.
     let displacements = rest_displacements(&set, &params.base)?;
     let observed = Observed { set: &set, displacements: &displacements, movers: &movers, moved: &moved };
-    let Regions { threshold, supports, components, counts, bases, acting, coordinates, error } =
-        Regions::best(observed, params)?;
+    let regions = Regions::best(observed, params)?;
+    let together = regions.acting.iter().any(|acting| acting.len() > 1);
+    if together && params.coupling != Coupling::None {
+        return fit_coupled(observed, regions, params, merged);
+    }
+    let Regions { threshold, supports, components, counts, bases, acting, coordinates, error } = regions;
 
     // §2.4: coordinates of the examples, interpolated over each joint's motion.
     let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
@@ -181,7 +192,7 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
             let report = report(set.rig(), &supports[index], &components[index], counts[index], &fit);
             let left =
                 residual_fields(&displacements, &supports[index], &observed, &acting_counts, least_residual);
-            let residual = residual_layer(left, &report.name, &fit);
+            let residual = residual_layer(left, &report.name, &fit.driver);
             Ok((layer(&displacements, &bases[index], normals, report.name.clone(), fit), residual, report))
         })
         .collect::<Result<_, FitError>>()?;
@@ -201,6 +212,85 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
         example_count: set.len(),
         support_threshold: threshold,
         rest_space_error: error,
+        coupling: None,
+    })
+}
+
+/// What the paper leaves for later (§4): layers of all joints fitted together to all examples, and
+/// layers of pairs.
+fn fit_coupled(
+    observed: Observed<'_>,
+    regions: Regions,
+    params: &EigenSkinParams,
+    merged: Vec<MergedExample>,
+) -> Result<EigenSkinFit, FitError> {
+    let Observed { set, displacements, .. } = observed;
+    // Widths come from the examples that show a joint alone, where there are any.
+    let alone: Vec<RbfFit> = (0..regions.supports.len())
+        .into_par_iter()
+        .map(|index| {
+            let (support, count) = (&regions.supports[index], regions.bases[index].component_count());
+            let observed = SupportCoordinates::new(index, &regions.acting, &regions.coordinates, count);
+            let observed = observed.only(&support.examples);
+            fit_joint_driver(set, support, &observed, &params.interpolation, params.clamp_margin)
+        })
+        .collect::<Result<_, FitError>>()?;
+    let widths: Vec<f64> = alone.iter().map(width_of).collect();
+    let (regions, mut coupled) = couple(observed, regions, &widths, params)?;
+    let joint_name = |support: usize| regions.supports[support].mover.name(set.rig()).to_string();
+    let mut names: Vec<String> = (0..regions.supports.len()).map(joint_name).collect();
+    for pair in &coupled.pairs {
+        names.push(format!("{} × {}", names[pair.supports[0]], names[pair.supports[1]]));
+    }
+    let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
+    let acting_counts: Vec<usize> = regions.acting.iter().map(Vec::len).collect();
+    let (mut layers, mut residuals) = (Vec::new(), Vec::new());
+    for (index, layer) in coupled_layers(&coupled, displacements, &names, params.normals, params.clamp_margin)
+    {
+        if let Some(support) = regions.supports.get(index) {
+            let seen = SupportCoordinates::of_examples(&support.examples, &coupled.coordinates[index]);
+            let left = residual_fields(displacements, support, &seen, &acting_counts, least_residual);
+            residuals.extend(residual_layer(left, &layer.name, &layer.driver));
+        }
+        layers.push(layer);
+    }
+    layers.extend(residuals);
+    let kept = |block: usize| coupled.blocks[block].basis.component_count();
+    let joints = (0..regions.supports.len())
+        .map(|index| JointReport {
+            ridge: coupled.report.ridge,
+            ..report(
+                set.rig(),
+                &regions.supports[index],
+                &regions.components[index],
+                kept(index),
+                &alone[index],
+            )
+        })
+        .collect();
+    let mut pairs: Vec<PairReport> = (0..coupled.pairs.len())
+        .map(|index| {
+            let pair = &coupled.pairs[index];
+            PairReport {
+                names: pair.supports.map(joint_name),
+                example_count: pair.examples.len(),
+                support_count: pair.points.len(),
+                component_count: kept(regions.supports.len() + index),
+                gain: coupled.gains[index],
+            }
+        })
+        .filter(|pair| pair.component_count > 0)
+        .collect();
+    pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    coupled.report.pairs = pairs;
+    Ok(EigenSkinFit {
+        model: Model::new(set.rig().clone(), params.base.clone(), layers)?,
+        joints,
+        merged,
+        example_count: set.len(),
+        support_threshold: regions.threshold,
+        rest_space_error: coupled.error,
+        coupling: Some(coupled.report),
     })
 }
 
@@ -228,12 +318,12 @@ fn layer(
 }
 
 /// What the joint's examples leave after skinning, on the coordinates of its displacements.
-fn residual_layer((support, positions): (Vec<u32>, Vec<Vec3>), name: &str, fit: &RbfFit) -> Option<Layer> {
+fn residual_layer((support, positions): (Vec<u32>, Vec<Vec3>), name: &str, driver: &Driver) -> Option<Layer> {
     (!positions.is_empty()).then(|| Layer {
         name: format!("{name} (after skinning)"),
         support,
         basis: DisplacementBasis { positions, normals: Vec::new() },
-        driver: fit.driver.clone(),
+        driver: driver.clone(),
         stage: Stage::AfterSkinning { frame: Frame::Root },
     })
 }
@@ -245,19 +335,23 @@ fn report(
     component_count: usize,
     fit: &RbfFit,
 ) -> JointReport {
-    let width = match &fit.driver.interpolant {
-        Interpolant::Rbf { widths, .. } => widths[0],
-        _ => 0.0,
-    };
     JointReport {
         name: support.mover.name(rig).to_string(),
         example_count: support.examples.len(),
         support_count: support.points.len(),
         singular_values: components.singular_values.clone(),
         component_count,
-        width,
+        width: width_of(fit),
         ridge: fit.ridge,
         condition: fit.condition,
         leave_one_out: fit.leave_one_out,
+    }
+}
+
+/// Width of the kernels, of the first centre where they differ.
+fn width_of(fit: &RbfFit) -> f64 {
+    match &fit.driver.interpolant {
+        Interpolant::Rbf { widths, .. } => widths[0],
+        _ => 0.0,
     }
 }

@@ -66,7 +66,7 @@ pub fn fit_joint_driver(
 
 /// The range of every coordinate over rest and examples (`sample × component`), widened by
 /// `margin` of its extent on both sides.
-fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
+pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
     let mut lowest = vec![0f64; component_count];
     let mut highest = vec![0f64; component_count];
     for sample in values.chunks_exact(component_count.max(1)) {

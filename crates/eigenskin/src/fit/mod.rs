@@ -3,6 +3,7 @@
 
 pub mod allocation;
 pub mod coordinates;
+pub mod coupling;
 pub mod eigenskin;
 pub(crate) mod isometric;
 pub(crate) mod joint_driver;
@@ -11,5 +12,6 @@ mod regions;
 mod riding_fields;
 
 pub use allocation::Budget;
+pub use coupling::{Coupling, CouplingReport, PairReport};
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};
 pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};

@@ -49,6 +49,8 @@ const PAPER: f64 = 0.04;
 /// wide supports use up the limit of every vertex, and smaller ones leave room for more components
 /// (§2.5 proposes to mask supports to smaller regions).
 const LARGER: [f64; 4] = [0.1, 0.15, 0.2, 0.3];
+/// Components below this share of a support's strongest are rounding.
+const LEAST_COMPONENT: f64 = 1e-4;
 /// One that pays lowers the error to this share.
 const PAYS: f64 = 0.97;
 
@@ -69,7 +71,25 @@ impl Regions {
         Ok(best)
     }
 
-    fn cut_at(threshold: f64, observed: Observed<'_>, params: &EigenSkinParams) -> Result<Self, FitError> {
+    /// The first components of a support, up to `most`: those that are more than rounding.
+    pub fn basis_of(&self, support: usize, most: usize) -> KeptBasis {
+        let values = &self.components[support].singular_values;
+        let strongest = values.first().copied().unwrap_or(0.0);
+        let count = values.iter().filter(|&&s| s > LEAST_COMPONENT * strongest).count().min(most);
+        kept_basis(&self.supports[support], &self.components[support], count)
+    }
+
+    /// Thresholds to try beyond one.
+    pub fn thresholds_above(threshold: f64) -> impl Iterator<Item = f64> {
+        LARGER.into_iter().filter(move |&larger| larger > threshold)
+    }
+
+    /// Supports cut at one threshold.
+    pub fn cut_at(
+        threshold: f64,
+        observed: Observed<'_>,
+        params: &EigenSkinParams,
+    ) -> Result<Self, FitError> {
         let Observed { set, displacements, movers, moved } = observed;
         let cut = Cut { threshold, border: params.support.border };
         let supports = joint_supports(set, displacements, movers, moved, cut);

@@ -1,6 +1,6 @@
 //! Linear algebra. The only place that names the linear-algebra crate.
 
-use faer::linalg::solvers::DenseSolveCore;
+use faer::linalg::solvers::{DenseSolveCore, Solve};
 use faer::{Mat, Side};
 use glam::{DMat3, DVec3};
 
@@ -57,6 +57,15 @@ pub fn symmetric_pseudo_inverse(matrix: &Matrix, cut: f64) -> Matrix {
         }
     }
     inverse
+}
+
+/// Solves a symmetric positive definite system for several right-hand sides (columns); by pivoted LU
+/// where rounding has spoilt the definiteness.
+pub fn solve_positive(matrix: &Matrix, right: &Matrix) -> Matrix {
+    match matrix.llt(Side::Lower) {
+        Ok(cholesky) => cholesky.solve(right),
+        Err(_) => matrix.partial_piv_lu().solve(right),
+    }
 }
 
 /// Thin singular value decomposition U, σ (falling), V of any small matrix.

@@ -1,0 +1,166 @@
+//! Pairs of joints that share skin: what their single layers leave when both have moved.
+
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+
+use super::features::{Factor, Functions};
+use super::refit::Block;
+use crate::basis::principal_components;
+use crate::examples::ExampleSet;
+use crate::fit::coordinates::KeptBasis;
+use crate::numeric::{Matrix, solve_positive};
+use crate::supports::JointSupport;
+
+/// Two supports that overlap, and examples that move both.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// indices of the supports
+    pub supports: [usize; 2],
+    /// points of the skin they share, rising
+    pub points: Vec<u32>,
+    /// `point`: product of their masks
+    pub mask: Vec<f32>,
+    /// examples that move both
+    pub examples: Vec<usize>,
+    /// zero unless both have moved
+    pub functions: Functions,
+}
+
+/// Fewer examples that move both show nothing that could be checked.
+const LEAST_EXAMPLES: usize = 3;
+/// Components of a pair, before the budget has its say.
+const MOST_COMPONENTS: usize = 4;
+/// Functions of a pair.
+const MOST_FUNCTIONS: usize = 32;
+/// Examples that a pair's fields are found from; more are thinned out evenly.
+const MOST_FIELD_EXAMPLES: usize = 48;
+/// Ridge of pairs against that of single joints: products of two functions that reach 2 reach 4, and
+/// what a sum can explain is left to the sum.
+const CAUTION: f64 = 4.0;
+/// A pair's residual components below this share of its strongest are noise.
+const LEAST_ENERGY: f64 = 1e-3;
+
+impl Pair {
+    /// All pairs that could be coupled.
+    pub fn candidates(
+        set: &ExampleSet,
+        supports: &[JointSupport],
+        acting: &[Vec<usize>],
+        factor: impl Fn(usize) -> Factor + Sync,
+    ) -> Vec<Self> {
+        let all: Vec<[usize; 2]> = (0..supports.len()).flat_map(|b| (0..b).map(move |a| [a, b])).collect();
+        all.into_par_iter()
+            .filter_map(|[a, b]| {
+                let examples: Vec<usize> = (0..set.len())
+                    .filter(|&example| acting[example].contains(&a) && acting[example].contains(&b))
+                    .collect();
+                let (points, mask) = shared(&supports[a], &supports[b]);
+                (examples.len() >= LEAST_EXAMPLES && !points.is_empty()).then(|| {
+                    let functions =
+                        Functions::new(vec![factor(a), factor(b)], &examples, set.len(), MOST_FUNCTIONS);
+                    Self { supports: [a, b], points, mask, examples, functions }
+                })
+            })
+            .filter(|pair| pair.functions.count() > 0)
+            .collect()
+    }
+
+    /// With given fields.
+    pub fn block_with(&self, basis: KeptBasis) -> Block {
+        Block { basis, mask: self.mask.clone(), functions: self.functions.clone(), caution: CAUTION }
+    }
+
+    /// The fields that stand for what is left (`example` → `point`) in some of its examples.
+    pub fn block(&self, left: &[Vec<DVec3>], examples: &[usize]) -> Option<Block> {
+        let moving: Vec<usize> = self.examples.iter().copied().filter(|e| examples.contains(e)).collect();
+        let places: Vec<usize> =
+            moving.iter().copied().step_by(moving.len().div_ceil(MOST_FIELD_EXAMPLES).max(1)).collect();
+        let columns: Vec<Vec3> = places
+            .iter()
+            .flat_map(|&example| {
+                let left = &left[example];
+                let masked = self.points.iter().zip(&self.mask);
+                masked.map(move |(&point, &mask)| left[point as usize].as_vec3() * mask)
+            })
+            .collect();
+        if places.is_empty() || columns.iter().all(|u| *u == Vec3::ZERO) {
+            return None;
+        }
+        let components = principal_components(&columns, places.len());
+        let strongest = components.singular_values.first().copied().unwrap_or(0.0);
+        let kept =
+            components.singular_values.iter().filter(|&&s| s * s > LEAST_ENERGY * strongest * strongest);
+        let count = kept.count().min(MOST_COMPONENTS);
+        let fields = (0..count).flat_map(|k| components.field(&columns, k)).map(DVec3::as_vec3).collect();
+        let basis = KeptBasis { points: self.points.clone(), fields };
+        (count > 0).then(|| self.block_with(basis))
+    }
+}
+
+/// Points of both supports, and the product of their masks there.
+fn shared(a: &JointSupport, b: &JointSupport) -> (Vec<u32>, Vec<f32>) {
+    let of_b: std::collections::BTreeMap<u32, f32> =
+        b.points.iter().copied().zip(b.mask.iter().copied()).collect();
+    a.points
+        .iter()
+        .zip(&a.mask)
+        .filter_map(|(&point, &mask)| of_b.get(&point).map(|&other| (point, mask * other)))
+        .filter(|(_, mask)| *mask > 0.0)
+        .unzip()
+}
+
+/// What one pair alone makes of what is left: learnt from `train`, subtracted in `train` and `test`.
+/// Returns by how much that lowers Σ ‖left‖² over `test`.
+pub fn predicted_gain(
+    pair: &Pair,
+    left: &mut [Vec<DVec3>],
+    train: &[usize],
+    test: &[usize],
+    ridge: f64,
+    subtract: bool,
+) -> f64 {
+    let Some(block) = pair.block(left, train) else { return 0.0 };
+    let (functions, basis) = (&block.functions, &block.basis);
+    let moving = |examples: &[usize]| -> Vec<usize> {
+        pair.examples.iter().copied().filter(|e| examples.contains(e)).collect()
+    };
+    let (train, test) = (moving(train), moving(test));
+    let along = |left: &[DVec3], component: usize| -> f64 {
+        basis
+            .points
+            .iter()
+            .zip(basis.field(component))
+            .map(|(&p, u)| u.as_dvec3().dot(left[p as usize]))
+            .sum()
+    };
+    let values =
+        Matrix::from_fn(train.len(), functions.count(), |place, f| functions.values[(train[place], f)]);
+    let observed =
+        Matrix::from_fn(train.len(), basis.component_count(), |place, k| along(&left[train[place]], k));
+    let mut gram = values.transpose() * &values;
+    for f in 0..functions.count() {
+        gram[(f, f)] += ridge * block.caution;
+    }
+    let coefficients = solve_positive(&gram, &(values.transpose() * &observed));
+    let alpha = |example: usize, k: usize| -> f64 {
+        (0..functions.count()).map(|f| functions.values[(example, f)] * coefficients[(f, k)]).sum()
+    };
+    let mut gain = 0.0;
+    for &example in &test {
+        for k in 0..basis.component_count() {
+            let alpha = alpha(example, k);
+            gain += alpha * (2.0 * along(&left[example], k) - alpha);
+        }
+    }
+    if subtract {
+        for &example in train.iter().chain(&test) {
+            for k in 0..basis.component_count() {
+                let alpha = alpha(example, k);
+                for (&point, u) in basis.points.iter().zip(basis.field(k)) {
+                    left[example][point as usize] -= alpha * u.as_dvec3();
+                }
+            }
+        }
+    }
+    gain
+}
