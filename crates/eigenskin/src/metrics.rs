@@ -98,8 +98,7 @@ pub fn evaluate_through(
     black_box: &mut dyn BlackBox,
     truth: &ExampleSet,
 ) -> Result<Evaluation, BlackBoxError> {
-    let (mut plain, mut model) =
-        (Evaluator::new(plain_skinning(truth)), Evaluator::new(model.clone()));
+    let (mut plain, mut model) = (Evaluator::new(plain_skinning(truth)), Evaluator::new(model.clone()));
     let compared: Vec<ComparedPose> = (0..truth.len())
         .map(|index| {
             let pose = &truth.examples()[index].pose;

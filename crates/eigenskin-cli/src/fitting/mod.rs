@@ -1,6 +1,8 @@
 //! Learning by any method: its options, the fit, and what is said of it.
 
 pub mod options;
+mod parameterization_options;
+pub mod parameterization_summary;
 mod psd_options;
 pub mod psd_summary;
 pub mod summary;
@@ -11,7 +13,10 @@ use std::sync::Arc;
 use anyhow::Result;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::psd::merge_fields;
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin::fit::{
+    EigenSkinFit, EigenSkinParams, ParameterizationFit, ParameterizationParams, PsdFit, PsdParams,
+    fit_eigenskin, fit_parameterization, fit_psd,
+};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 
@@ -22,6 +27,8 @@ pub enum MethodParams {
     EigenSkin(EigenSkinParams),
     /// one field per example, weighted or not
     Psd(PsdParams),
+    /// signals per part of the skin
+    Parameterization(ParameterizationParams),
 }
 
 /// What was learnt.
@@ -30,6 +37,8 @@ pub enum Fit {
     EigenSkin(EigenSkinFit),
     /// one field per example, weighted or not
     Psd(PsdFit),
+    /// signals per part of the skin
+    Parameterization(ParameterizationFit),
 }
 
 impl MethodParams {
@@ -48,6 +57,11 @@ impl MethodParams {
                 }
                 Ok(Fit::Psd(fit))
             }
+            Self::Parameterization(params) => {
+                let mut params = params.clone();
+                params.most_signals = most.or(params.most_signals);
+                Ok(Fit::Parameterization(fit_parameterization(set, &params)?))
+            }
         }
     }
 
@@ -56,6 +70,7 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => Self::EigenSkin(params.clone()),
             Self::Psd(params) => Self::Psd(params.clone().for_examples(set)),
+            Self::Parameterization(params) => Self::Parameterization(params.clone()),
         }
     }
 
@@ -64,6 +79,7 @@ impl MethodParams {
         match self {
             Self::EigenSkin(_) => ["component", "components"],
             Self::Psd(_) => ["field", "fields"],
+            Self::Parameterization(_) => ["signal", "signals"],
         }
     }
 
@@ -72,6 +88,9 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => params.clone(),
             Self::Psd(params) => EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() },
+            Self::Parameterization(params) => {
+                EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() }
+            }
         }
     }
 
@@ -80,6 +99,7 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
             Self::Psd(params) => params.clone(),
+            Self::Parameterization(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
         }
     }
 }
@@ -90,6 +110,7 @@ impl Fit {
         match self {
             Self::EigenSkin(fit) => &fit.model,
             Self::Psd(fit) => &fit.model,
+            Self::Parameterization(fit) => &fit.model,
         }
     }
 
@@ -98,6 +119,7 @@ impl Fit {
         match self {
             Self::EigenSkin(fit) => fit.model,
             Self::Psd(fit) => fit.model,
+            Self::Parameterization(fit) => fit.model,
         }
     }
 }

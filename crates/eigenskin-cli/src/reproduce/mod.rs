@@ -4,6 +4,7 @@ mod arm;
 pub mod eigenskin;
 mod expressions;
 mod hinge;
+pub mod kim_table1;
 pub mod lewis;
 pub mod reference;
 pub mod xian;

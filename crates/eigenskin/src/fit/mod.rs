@@ -6,10 +6,15 @@ pub mod coordinates;
 pub mod eigenskin;
 pub(crate) mod isometric;
 pub(crate) mod joint_driver;
+pub mod parameterization;
 pub mod psd;
 mod regions;
 mod riding_fields;
 
 pub use allocation::Budget;
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};
+pub use parameterization::{
+    ParameterizationError, ParameterizationFit, ParameterizationParams, PartReport, SignalBasis,
+    fit_parameterization,
+};
 pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};
