@@ -144,7 +144,7 @@ pub(super) fn best_movers(
 ) -> PartDriver {
     let ridge = match interpolation.params.ridge {
         Ridge::Automatic => Ridge::Fixed(if folds.is_empty() { 0.0 } else { COMPARING_RIDGE }),
-        given => given,
+        given @ Ridge::Fixed(_) => given,
     };
     let mut sets = candidates(set, displacements, part, things);
     if folds.is_empty() {

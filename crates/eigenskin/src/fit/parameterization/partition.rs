@@ -104,7 +104,9 @@ impl Pieces {
     fn masks(&self, groups: &[Vec<usize>]) -> Vec<Vec<f32>> {
         let mut group_of = vec![0; self.names.len()];
         for (index, group) in groups.iter().enumerate() {
-            group.iter().for_each(|&piece| group_of[piece] = index);
+            for &piece in group {
+                group_of[piece] = index;
+            }
         }
         let mut masks = vec![vec![0f32; self.shares.len()]; groups.len()];
         for (point, shares) in self.shares.iter().enumerate() {
@@ -116,13 +118,17 @@ impl Pieces {
             if groups.len() < 2 || masks.iter().all(|mask| self.steepest(mask) <= STEEPEST) {
                 break;
             }
-            masks.iter_mut().for_each(|mask| *mask = self.spread(mask));
+            for mask in &mut masks {
+                *mask = self.spread(mask);
+            }
         }
         for point in 0..self.shares.len() {
             let largest = masks.iter().map(|mask| mask[point]).fold(0f32, f32::max);
             let least = LEAST_SHARE.min(0.5 * largest);
             let total: f32 = masks.iter().map(|mask| (mask[point] - least).max(0.0)).sum();
-            masks.iter_mut().for_each(|mask| mask[point] = (mask[point] - least).max(0.0) / total.max(1e-20));
+            for mask in &mut masks {
+                mask[point] = (mask[point] - least).max(0.0) / total.max(1e-20);
+            }
         }
         masks
     }
@@ -182,7 +188,9 @@ fn groupings(
         }
     };
     for (point, own) in shares.iter().enumerate() {
-        own.iter().for_each(|&(piece, share)| energy[piece] += f64::from(share * share) * energies[point]);
+        for &(piece, share) in own {
+            energy[piece] += f64::from(share * share) * energies[point];
+        }
         touch(own, own);
         neighbours[point].iter().for_each(|&n| touch(own, &shares[n as usize]));
     }

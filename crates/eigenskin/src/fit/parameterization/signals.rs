@@ -167,7 +167,9 @@ fn independent(
         let largest =
             field.iter().flat_map(DVec3::to_array).fold(0.0f64, |l, x| if x.abs() > l.abs() { x } else { l });
         let scale = if largest < 0.0 { -length } else { length };
-        field.iter_mut().for_each(|u| *u /= scale);
+        for u in &mut field {
+            *u /= scale;
+        }
         (field, source.iter().map(|s| s * scale).collect())
     });
     components.unzip()
