@@ -40,7 +40,7 @@ pub struct IndependentComponents {
 }
 
 /// Signals weaker than this share of the strongest are lost in rounding and left out.
-const SMALLEST: f64 = 1e-10;
+const SMALLEST: f64 = 1e-7;
 
 /// Independent components of `signals` (`signal × sample`); as many as the signals have
 /// dimensions. The largest entry of each component's mixing is positive.
