@@ -164,7 +164,9 @@ fn jumps(model: &Model, poses: &[&Pose]) -> (f64, f64) {
     let count = rig.vertex_count();
     let mut parts = vec![Vec::new(); count];
     for (index, layer) in model.layers().iter().enumerate() {
-        layer.support.iter().for_each(|&vertex| parts[vertex as usize].push(index));
+        for &vertex in &layer.support {
+            parts[vertex as usize].push(index);
+        }
     }
     let (mut across, mut inside) = (0f64, 0f64);
     for pose in poses {
@@ -203,7 +205,9 @@ fn parts_never_separate() {
     let true_corrections = skinned_displacements(&set, BaseSkinning::LinearBlend);
     let mut parts = vec![Vec::new(); character.rig.vertex_count()];
     for (index, layer) in fit.model.layers().iter().enumerate() {
-        layer.support.iter().for_each(|&vertex| parts[vertex as usize].push(index));
+        for &vertex in &layer.support {
+            parts[vertex as usize].push(index);
+        }
     }
     let mut true_across = 0f64;
     for example in 0..set.len() {
