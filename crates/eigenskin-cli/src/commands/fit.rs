@@ -18,7 +18,7 @@ use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{Fit, MethodParams, psd_summary, summary};
+use crate::fitting::{Fit, MethodParams, parameterization_summary, psd_summary, summary};
 use crate::output::{Output, bytes, counted};
 use crate::report::Methods;
 use crate::{frames, progress, report, rigs};
@@ -26,7 +26,7 @@ use crate::{frames, progress, report, rigs};
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit body.glb --examples motion.npz -o model.glb --method parameterization --signals 12\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
@@ -162,8 +162,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let mut written = write(&args.output, &rig_file, &set, fit.model(), quiet)?;
     let loss = ViewerLoss::of(fit.model(), &set, &training);
     written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
-    if let Fit::Psd(fit) = &fit {
-        written.warnings.extend(psd_summary::warnings(fit));
+    match &fit {
+        Fit::EigenSkin(_) => {}
+        Fit::Psd(fit) => written.warnings.extend(psd_summary::warnings(fit)),
+        Fit::Parameterization(fit) => written.warnings.extend(parameterization_summary::warnings(fit)),
     }
     summary::print(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
@@ -260,6 +262,7 @@ fn write_report(
     let (eigenskin, psd) = match fit {
         Fit::EigenSkin(fit) => (Some(fit), None),
         Fit::Psd(fit) => (None, Some(fit)),
+        Fit::Parameterization(_) => (None, None),
     };
     if let Some(fit) = eigenskin {
         pictures.extend(report::components(fit, view, &unit)?);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use eigenskin::driver::{Kernel, Ridge};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Coupling, EigenSkinParams};
+use eigenskin::fit::{Coupling, EigenSkinParams, ParameterizationParams};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::supports::{Mover, moved_by_examples};
 use serde_json::{Value, json};
@@ -111,6 +111,20 @@ fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Result<Vec<Candidate>> 
     if together && start.coupling != Coupling::None {
         let coupled = if start.coupling == Coupling::Additive { Coupling::Additive } else { Coupling::Pairs };
         candidates.push(eigenskin("eigenskin with coupled joints", coupled));
+    }
+    if together {
+        let params = ParameterizationParams {
+            base: start.base.clone(),
+            signals_per_vertex: start.budget.per_vertex,
+            normals: start.normals,
+            ..ParameterizationParams::default()
+        };
+        candidates.push(Candidate {
+            name: "parameterization".to_string(),
+            method: Method::Parameterization,
+            params: MethodParams::Parameterization(params),
+            most: None,
+        });
     }
     // Pose space deformation has a field per example, and most reach far: on equal terms, it may not
     // carry more at any vertex.

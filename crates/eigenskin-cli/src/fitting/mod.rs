@@ -2,6 +2,8 @@
 
 pub mod auto;
 pub mod options;
+mod parameterization_options;
+pub mod parameterization_summary;
 mod psd_options;
 pub mod psd_summary;
 pub mod summary;
@@ -13,7 +15,10 @@ use anyhow::Result;
 use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::psd::merge_fields;
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin::fit::{
+    EigenSkinFit, EigenSkinParams, ParameterizationFit, ParameterizationParams, PsdFit, PsdParams,
+    fit_eigenskin, fit_parameterization, fit_psd,
+};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 
@@ -24,6 +29,8 @@ pub enum MethodParams {
     EigenSkin(EigenSkinParams),
     /// one field per example, weighted or not
     Psd(PsdParams),
+    /// signals per part of the skin
+    Parameterization(ParameterizationParams),
 }
 
 /// What was learnt.
@@ -32,6 +39,8 @@ pub enum Fit {
     EigenSkin(EigenSkinFit),
     /// one field per example, weighted or not
     Psd(PsdFit),
+    /// signals per part of the skin
+    Parameterization(ParameterizationFit),
 }
 
 impl MethodParams {
@@ -50,6 +59,11 @@ impl MethodParams {
                 }
                 Ok(Fit::Psd(fit))
             }
+            Self::Parameterization(params) => {
+                let mut params = params.clone();
+                params.most_signals = most.or(params.most_signals);
+                Ok(Fit::Parameterization(fit_parameterization(set, &params)?))
+            }
         }
     }
 
@@ -58,6 +72,9 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => Self::EigenSkin(EigenSkinParams { base, ..params }),
             Self::Psd(params) => Self::Psd(PsdParams { base, ..params }),
+            Self::Parameterization(params) => {
+                Self::Parameterization(ParameterizationParams { base, ..params })
+            }
         }
     }
 
@@ -66,6 +83,7 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => Self::EigenSkin(params.clone()),
             Self::Psd(params) => Self::Psd(params.clone().for_examples(set)),
+            Self::Parameterization(params) => Self::Parameterization(params.clone()),
         }
     }
 
@@ -74,6 +92,7 @@ impl MethodParams {
         match self {
             Self::EigenSkin(_) => ["component", "components"],
             Self::Psd(_) => ["field", "fields"],
+            Self::Parameterization(_) => ["signal", "signals"],
         }
     }
 
@@ -82,6 +101,9 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => params.clone(),
             Self::Psd(params) => EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() },
+            Self::Parameterization(params) => {
+                EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() }
+            }
         }
     }
 
@@ -90,6 +112,7 @@ impl MethodParams {
         match self {
             Self::EigenSkin(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
             Self::Psd(params) => params.clone(),
+            Self::Parameterization(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
         }
     }
 }
@@ -100,6 +123,7 @@ impl Fit {
         match self {
             Self::EigenSkin(fit) => &fit.model,
             Self::Psd(fit) => &fit.model,
+            Self::Parameterization(fit) => &fit.model,
         }
     }
 
@@ -108,6 +132,7 @@ impl Fit {
         match self {
             Self::EigenSkin(fit) => fit.model,
             Self::Psd(fit) => fit.model,
+            Self::Parameterization(fit) => fit.model,
         }
     }
 }

@@ -5,11 +5,12 @@ use clap::ValueEnum;
 use eigenskin::deformers::Base;
 use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Budget, Coupling, EigenSkinParams, PsdParams};
+use eigenskin::fit::{Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::MethodParams;
 use super::auto::{self, AutoChoice};
+use super::parameterization_options::ParameterizationArgs;
 use super::psd_options::PsdArgs;
 use crate::base::{BaseArg, parse_base};
 
@@ -20,7 +21,8 @@ pub struct MethodArgs {
     #[arg(long, value_enum, default_value = "eigenskin")]
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
-    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian]
+    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
+    /// parameterization]
     #[arg(long, value_parser = parse_kernel)]
     kernel: Option<Kernel>,
     /// Width of the kernels in radians (of a control: its values), or auto (by leave-one-out)
@@ -28,12 +30,12 @@ pub struct MethodArgs {
     #[arg(long, value_parser = parse_width)]
     width: Option<Width>,
     /// How far examples may give way to smoothness: a number, 0 for exact, or auto (exact unless
-    /// examples are many and contradictory) [default: auto for eigenskin, 0 for pose space
-    /// deformation]
+    /// examples are many and contradictory; for parameterization: by cross-validation) [default: auto, 0
+    /// for pose space deformation]
     #[arg(long, value_parser = parse_ridge)]
     ridge: Option<Ridge>,
     /// How far corrections may leave their range over the examples (share of it), or none [default:
-    /// 0.5 for eigenskin, none for pose space deformation]
+    /// 0.5, none for pose space deformation]
     #[arg(long, value_parser = parse_clamp)]
     clamp: Option<ClampArg>,
     /// What the corrections sit on: rigid, linear, dual-quaternion, or a box file (.toml), a chain of
@@ -47,6 +49,8 @@ pub struct MethodArgs {
     eigenskin: EigenSkinArgs,
     #[command(flatten)]
     psd: PsdArgs,
+    #[command(flatten)]
+    parameterization: ParameterizationArgs,
 }
 
 /// Fitting methods.
@@ -58,6 +62,8 @@ pub enum Method {
     Psd,
     /// the same, with distances of poses measured as each part of the skin feels them
     WeightedPsd,
+    /// few signals per part of the skin, interpolated over the joints that drive it
+    Parameterization,
     /// tries the methods, kernels, ridges and budgets, and takes what predicts left-out examples best
     Auto,
 }
@@ -69,6 +75,7 @@ impl Method {
             Self::Eigenskin => "eigenskin",
             Self::Psd => "psd",
             Self::WeightedPsd => "weighted-psd",
+            Self::Parameterization => "parameterization",
             Self::Auto => "auto",
         }
     }
@@ -187,8 +194,12 @@ impl MethodArgs {
             of_eigenskin("--coupling", eigenskin.coupling.is_some()),
         ])?;
         self.psd.check_method(self.method)?;
+        self.parameterization.check_method(self.method)?;
         if self.is_eigenskin() {
             return Ok(MethodParams::EigenSkin(self.eigenskin_params()));
+        }
+        if self.method == Method::Parameterization {
+            return Ok(MethodParams::Parameterization(self.parameterization_params()));
         }
         let kernels = [
             ("--kernel", self.kernel.is_some()),
@@ -212,6 +223,17 @@ impl MethodArgs {
             ridge: self.ridge.unwrap_or(ridge),
             tail: TailChoice::Automatic,
         }
+    }
+
+    fn parameterization_params(&self) -> ParameterizationParams {
+        let interpolation = self.interpolation(Ridge::Automatic);
+        let kernel = self.kernel.unwrap_or(Kernel::ThinPlate);
+        self.parameterization.params(ParameterizationParams {
+            interpolation: RbfParams { kernel, ..interpolation },
+            normals: !self.no_normals,
+            clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
+            ..ParameterizationParams::default()
+        })
     }
 
     fn eigenskin_params(&self) -> EigenSkinParams {

@@ -7,7 +7,7 @@ use eigenskin::model::Model;
 use eigenskin_io::ModelWriteReport;
 use serde_json::{Value, json};
 
-use super::{Fit, MethodParams, psd_summary};
+use super::{Fit, MethodParams, parameterization_summary, psd_summary};
 use crate::commands::evaluate::evaluation_json;
 use crate::fitting::options::Method;
 use crate::output::{Output, counted, figure};
@@ -21,6 +21,13 @@ pub fn print(output: &Output, fit: &Fit, training: &Evaluation, written: &ModelW
             output.item("model", psd_summary::model_line(fit, written.targets));
             print_error(output, training);
             psd_summary::print_spaces(output, fit);
+            print_warnings(output, written);
+        }
+        Fit::Parameterization(fit) => {
+            print_merged(output, &fit.merged);
+            output.item("model", parameterization_summary::model_line(fit, written.targets));
+            print_error(output, training);
+            parameterization_summary::print_parts(output, fit);
             print_warnings(output, written);
         }
     }
@@ -141,6 +148,9 @@ pub fn json(
         (Fit::Psd(fit), params) => {
             let own = psd_summary::json(fit, &params.psd(), method);
             with_common(own, &fit.model, &fit.merged, training, written)
+        }
+        (Fit::Parameterization(fit), _) => {
+            with_common(parameterization_summary::json(fit), &fit.model, &fit.merged, training, written)
         }
     }
 }

@@ -5,6 +5,7 @@ mod black_boxes;
 pub mod eigenskin;
 mod expressions;
 mod hinge;
+pub mod kim_table1;
 pub mod lewis;
 pub mod reference;
 pub mod xian;

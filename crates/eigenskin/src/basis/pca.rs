@@ -31,29 +31,52 @@ pub fn principal_components(fields: &[Vec3], example_count: usize) -> PrincipalC
             gram[(b, a)] = product;
         }
     }
-    let (values, vectors) = symmetric_eigen(&gram);
-    let largest = values.first().map_or(0.0, |value| value.max(0.0).sqrt());
-    let mut components = PrincipalComponents { singular_values: Vec::new(), right: Vec::new() };
-    for (component, value) in values.iter().enumerate() {
-        let singular = value.max(0.0).sqrt();
-        if singular <= SMALLEST * largest || singular == 0.0 {
-            break;
-        }
-        components.singular_values.push(singular);
-        components.right.push((0..example_count).map(|example| vectors[(example, component)]).collect());
-    }
-    components
+    PrincipalComponents::of_gram(&gram)
 }
 
 impl PrincipalComponents {
+    /// From the Gram matrix AᵀA of the fields, `example × example`.
+    pub(crate) fn of_gram(gram: &Matrix) -> Self {
+        let example_count = gram.nrows();
+        let (values, vectors) = symmetric_eigen(gram);
+        let largest = values.first().map_or(0.0, |value| value.max(0.0).sqrt());
+        let mut components = PrincipalComponents { singular_values: Vec::new(), right: Vec::new() };
+        for (component, value) in values.iter().enumerate() {
+            let singular = value.max(0.0).sqrt();
+            if singular <= SMALLEST * largest || singular == 0.0 {
+                break;
+            }
+            components.singular_values.push(singular);
+            components.right.push((0..example_count).map(|example| vectors[(example, component)]).collect());
+        }
+        components
+    }
+
     /// Number of components with a meaning.
     pub fn count(&self) -> usize {
         self.singular_values.len()
     }
 
+    /// The examples' coordinates on one component up to its sign, `example`.
+    pub(crate) fn unsigned_coordinates(&self, component: usize) -> Vec<f64> {
+        self.right[component].iter().map(|v| v * self.singular_values[component]).collect()
+    }
+
+    /// The coordinate of another field on one component up to its sign, from the products of that field
+    /// with the examples, `example`.
+    pub(crate) fn unsigned_coordinate_of(&self, products: &[f64], component: usize) -> f64 {
+        let sum: f64 = self.right[component].iter().zip(products).map(|(v, g)| v * g).sum();
+        sum / self.singular_values[component]
+    }
+
     /// One left singular vector û as a displacement field, `point`, of unit norm; its largest
     /// component is positive, so that every run and machine gives the same sign.
     pub fn field(&self, fields: &[Vec3], component: usize) -> Vec<DVec3> {
+        self.field_and_coordinates(fields, component).0
+    }
+
+    /// [`Self::field`], and the examples' coordinates on it (a row of D Vᵀ), `example`.
+    pub fn field_and_coordinates(&self, fields: &[Vec3], component: usize) -> (Vec<DVec3>, Vec<f64>) {
         let weights = &self.right[component];
         let point_count = fields.len() / weights.len();
         let mut sum = vec![DVec3::ZERO; point_count];
@@ -70,6 +93,7 @@ impl PrincipalComponents {
         for u in &mut sum {
             *u *= scale;
         }
-        sum
+        let length = largest.signum() * self.singular_values[component];
+        (sum, weights.iter().map(|weight| weight * length).collect())
     }
 }

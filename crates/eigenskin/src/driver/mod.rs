@@ -3,12 +3,14 @@
 //! All methods share this one form (features → distance → interpolant). Everything here is `f64`:
 //! in `f32` the interpolation coefficients miss the examples by up to 0.1 % of the size.
 
+pub mod centres;
 pub mod features;
 pub mod kernel;
 pub mod rbf;
 pub mod samples;
 pub mod tail;
 
+pub use centres::{farthest_samples, fit_rbf_on_centres};
 pub use features::{FeatureGroup, FeatureScale, FeatureSource, Representation};
 pub use kernel::Kernel;
 pub use rbf::{RbfError, RbfFit, RbfParams, Ridge, TailChoice, Width, fit_rbf};

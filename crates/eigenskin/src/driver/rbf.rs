@@ -52,7 +52,7 @@ pub enum Ridge {
 /// Up to this number, examples are taken to be made with care and are hit exactly.
 pub const MANY: usize = 20;
 /// What an automatic ridge tries.
-const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
+pub(super) const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 
 /// The width of the kernels, in feature units (radians for rotations).
 #[derive(Debug, Clone, PartialEq)]
@@ -197,26 +197,8 @@ impl<'a> System<'a> {
     fn new(samples: &'a Samples, values: &[f64], params: &'a RbfParams) -> Self {
         let count = samples.count();
         let outputs = values.len() / count;
-        let tail = match (params.tail, params.kernel.least_tail_degree()) {
-            (TailChoice::Automatic, -1) => TailChoice::None,
-            (TailChoice::Automatic, 0) => TailChoice::Constant,
-            (TailChoice::Automatic, _) => TailChoice::Linear,
-            (chosen, _) => chosen,
-        };
-        let terms = match tail {
-            TailChoice::None | TailChoice::Automatic => 0,
-            TailChoice::Constant => 1,
-            TailChoice::Linear => 1 + samples.linear_of(0).len(),
-        };
-        let polynomials_at =
-            Matrix::from_fn(
-                count,
-                terms,
-                |sample, term| {
-                    if term == 0 { 1.0 } else { samples.linear_of(sample)[term - 1] }
-                },
-            );
-        let (tail_basis, polynomials) = spanned(&polynomials_at);
+        let tail = params.tail.for_kernel(params.kernel);
+        let (tail_basis, polynomials) = spanned(&polynomials_at(samples, tail));
         Self {
             samples,
             params,
@@ -338,10 +320,33 @@ impl<'a> System<'a> {
     }
 }
 
+impl TailChoice {
+    /// The choice with `Automatic` replaced by what the kernel needs.
+    pub(super) fn for_kernel(self, kernel: Kernel) -> Self {
+        match (self, kernel.least_tail_degree()) {
+            (Self::Automatic, -1) => Self::None,
+            (Self::Automatic, 0) => Self::Constant,
+            (Self::Automatic, _) => Self::Linear,
+            (chosen, _) => chosen,
+        }
+    }
+}
+
+/// The tail's polynomials at the samples, `sample × polynomial`.
+pub(super) fn polynomials_at(samples: &Samples, tail: TailChoice) -> Matrix {
+    let terms = match tail {
+        TailChoice::None | TailChoice::Automatic => 0,
+        TailChoice::Constant => 1,
+        TailChoice::Linear => 1 + samples.linear_of(0).len(),
+    };
+    let value = |sample, term: usize| if term == 0 { 1.0 } else { samples.linear_of(sample)[term - 1] };
+    Matrix::from_fn(samples.count(), terms, value)
+}
+
 /// An orthonormal basis of the columns' span, and the combination of columns that makes each
 /// basis vector (`column × basis vector`). Poses that do not span all features (a hinge described
 /// by a rotation vector) get the tail of minimum norm.
-fn spanned(columns: &Matrix) -> (Matrix, Matrix) {
+pub(super) fn spanned(columns: &Matrix) -> (Matrix, Matrix) {
     if columns.ncols() == 0 {
         return (Matrix::zeros(columns.nrows(), 0), Matrix::zeros(0, 0));
     }

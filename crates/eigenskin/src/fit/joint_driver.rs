@@ -25,25 +25,8 @@ pub fn fit_joint_driver(
     let groups = feature_groups(rig, support.mover, observed.examples.iter().map(|&e| pose(e)));
     let all = Samples::measure(groups, rig.skeleton(), observed.examples.iter().map(|&e| pose(e)));
 
-    // Sample 0 is rest; a sample that repeats an earlier setting joins it.
-    let mut kept: Vec<usize> = vec![0];
-    let mut sums: Vec<Vec<f64>> = vec![vec![0.0; observed.component_count]];
-    let mut repeats = vec![1.0];
-    for sample in 1..all.count() {
-        let twin = (0..kept.len()).skip(1).find(|&k| all.distance(kept[k], sample) <= SAME_POSE);
-        let place = twin.unwrap_or_else(|| {
-            kept.push(sample);
-            sums.push(vec![0.0; observed.component_count]);
-            repeats.push(0.0);
-            kept.len() - 1
-        });
-        repeats[place] += 1.0;
-        for (sum, value) in sums[place].iter_mut().zip(observed.of(sample - 1)) {
-            *sum += value;
-        }
-    }
-    let values: Vec<f64> =
-        sums.iter().zip(&repeats).flat_map(|(sum, &count)| sum.iter().map(move |s| s / count)).collect();
+    let coordinates: Vec<f64> = (0..observed.examples.len()).flat_map(|e| observed.of(e)).copied().collect();
+    let (kept, values) = without_repeats(&all, &coordinates, observed.component_count);
     let fit = fit_rbf(&all.select(&kept), &values, interpolation).map_err(|error| {
         let name = |place: usize| match kept[place] {
             0 => "rest".to_string(),
@@ -62,6 +45,36 @@ pub fn fit_joint_driver(
     let clamp =
         clamp_margin.map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
     Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
+}
+
+/// The samples to interpolate, rest first, and their values (`sample × component`), from those of all
+/// examples (`example × component`): a sample that repeats an earlier setting joins it, and they
+/// agree on the mean.
+pub(super) fn without_repeats(
+    all: &Samples,
+    coordinates: &[f64],
+    component_count: usize,
+) -> (Vec<usize>, Vec<f64>) {
+    let mut kept: Vec<usize> = vec![0];
+    let mut sums: Vec<Vec<f64>> = vec![vec![0.0; component_count]];
+    let mut repeats = vec![1.0];
+    for sample in 1..all.count() {
+        let twin = (0..kept.len()).skip(1).find(|&k| all.distance(kept[k], sample) <= SAME_POSE);
+        let place = twin.unwrap_or_else(|| {
+            kept.push(sample);
+            sums.push(vec![0.0; component_count]);
+            repeats.push(0.0);
+            kept.len() - 1
+        });
+        repeats[place] += 1.0;
+        let values = &coordinates[(sample - 1) * component_count..sample * component_count];
+        for (sum, value) in sums[place].iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+    let values =
+        sums.iter().zip(&repeats).flat_map(|(sum, &count)| sum.iter().map(move |s| s / count)).collect();
+    (kept, values)
 }
 
 /// The range of every coordinate over rest and examples (`sample × component`), widened by

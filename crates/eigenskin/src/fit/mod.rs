@@ -7,6 +7,7 @@ pub mod coupling;
 pub mod eigenskin;
 pub(crate) mod isometric;
 pub(crate) mod joint_driver;
+pub mod parameterization;
 pub mod psd;
 mod regions;
 mod riding_fields;
@@ -14,4 +15,8 @@ mod riding_fields;
 pub use allocation::Budget;
 pub use coupling::{Coupling, CouplingReport, PairReport};
 pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};
+pub use parameterization::{
+    ParameterizationError, ParameterizationFit, ParameterizationParams, PartReport, SignalBasis,
+    fit_parameterization,
+};
 pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};

@@ -15,13 +15,29 @@ pub fn normal_fields(
     support: &JointSupport,
     observed: &SupportCoordinates,
 ) -> Vec<Vec3> {
-    let vertices = displacements.vertices_of(&support.points);
-    let mut fields = vec![DVec3::ZERO; observed.component_count * vertices.len()];
-    for (place, weights) in field_weights(support, observed).iter().enumerate() {
-        let normals = displacements.normals_of(support.examples[place]);
+    let weights = field_weights(support, observed);
+    masked_normal_fields(displacements, &support.points, &support.examples, &weights, |place, point| {
+        let share = support.shares.get(place * support.points.len() + point).copied().unwrap_or(1.0);
+        f64::from(support.mask[point] * share)
+    })
+}
+
+/// The normals' changes in `examples`, summed with `weights` (`example × component`) and a factor per
+/// place among the examples and among the points: `component × vertex of the points`.
+pub fn masked_normal_fields(
+    displacements: &RestDisplacements,
+    points: &[u32],
+    examples: &[usize],
+    weights: &[Vec<f64>],
+    factor: impl Fn(usize, usize) -> f64,
+) -> Vec<Vec3> {
+    let vertices = displacements.vertices_of(points);
+    let component_count = weights.first().map_or(0, Vec::len);
+    let mut fields = vec![DVec3::ZERO; component_count * vertices.len()];
+    for (place, weights) in weights.iter().enumerate() {
+        let normals = displacements.normals_of(examples[place]);
         for (entry, &(vertex, point)) in vertices.iter().enumerate() {
-            let share = support.shares.get(place * support.points.len() + point).copied().unwrap_or(1.0);
-            let change = normals[vertex as usize].as_dvec3() * f64::from(support.mask[point] * share);
+            let change = normals[vertex as usize].as_dvec3() * factor(place, point);
             for (component, weight) in weights.iter().enumerate() {
                 fields[component * vertices.len() + entry] += *weight * change;
             }
@@ -73,9 +89,13 @@ fn field_weights(support: &JointSupport, observed: &SupportCoordinates) -> Vec<V
     let gram = Matrix::from_fn(count, count, |a, b| {
         places.iter().map(|&p| observed.of(p)[a] * observed.of(p)[b]).sum()
     });
-    let inverse = symmetric_pseudo_inverse(&gram, 1e-12);
-    places
-        .iter()
-        .map(|&p| (0..count).map(|k| (0..count).map(|l| inverse[(k, l)] * observed.of(p)[l]).sum()).collect())
-        .collect()
+    weights_of_gram(&gram, places.iter().map(|&p| observed.of(p)))
+}
+
+/// The pseudo-inverse of coordinates (given `example` by `example`, each `component`) whose Gram matrix
+/// is known, `example × component`.
+pub fn weights_of_gram<'a>(gram: &Matrix, examples: impl Iterator<Item = &'a [f64]>) -> Vec<Vec<f64>> {
+    let count = gram.nrows();
+    let inverse = symmetric_pseudo_inverse(gram, 1e-12);
+    examples.map(|c| (0..count).map(|k| (0..count).map(|l| inverse[(k, l)] * c[l]).sum()).collect()).collect()
 }

@@ -80,6 +80,36 @@ pub fn thin_svd(matrix: &Matrix) -> (Matrix, Vec<f64>, Matrix) {
     }
 }
 
+/// matrixᵀ · matrix.
+pub fn gram(matrix: &Matrix) -> Matrix {
+    matrix.transpose() * matrix
+}
+
+/// Least squares of a tall matrix by QR.
+pub struct LeastSquares {
+    /// `column × right side`
+    pub solution: Matrix,
+    /// `row`: how much a row of the right side counts in its own prediction
+    pub leverages: Vec<f64>,
+    /// largest over smallest diagonal entry of R: the condition, roughly
+    pub condition: f64,
+}
+
+/// Minimises ‖matrix · x − right‖² column by column. The columns must be independent.
+pub fn least_squares(matrix: &Matrix, right: &Matrix) -> LeastSquares {
+    let qr = matrix.qr();
+    let basis = qr.compute_thin_Q();
+    let mut solution = basis.transpose() * right;
+    let triangle = qr.thin_R();
+    triangle.solve_upper_triangular_in_place(&mut solution);
+    let (smallest, largest) = (0..triangle.ncols())
+        .map(|i| triangle[(i, i)].abs())
+        .fold((f64::INFINITY, 0.0f64), |(low, high), d| (low.min(d), high.max(d)));
+    let condition = if smallest > 0.0 { (largest / smallest).max(1.0) } else { f64::INFINITY };
+    let leverages = (0..basis.nrows()).map(|row| basis.row(row).iter().map(|x| x * x).sum()).collect();
+    LeastSquares { solution, leverages, condition }
+}
+
 /// The inverse with each direction kept to a share: `keep` gives it for the singular value relative
 /// to the largest. Directions of no length are left out.
 pub fn filtered_inverse_3x3(matrix: DMat3, keep: impl Fn(f64) -> f64) -> DMat3 {
