@@ -1,4 +1,4 @@
-//! Table I of Kim, Lee, Kim 2011: how well and how fast signals over joints stand for a motion, on
+//! Table I of Kim, Choi, Hoffmann 2011: how well and how fast signals over joints stand for a motion, on
 //! stand-ins of the same size.
 
 use std::time::Instant;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::output::{Output, figure};
 use crate::{progress, rigs, table};
 
-/// Kim, Lee, Kim 2011, Table I: signals over joints, by number of frames and of signals
+/// Kim, Choi, Hoffmann 2011, Table I: signals over joints, by number of frames and of signals
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  eigenskin reproduce kim-table1\n  eigenskin reproduce kim-table1 --share 0.1 --json table.json"

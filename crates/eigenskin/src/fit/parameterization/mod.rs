@@ -1,4 +1,4 @@
-//! Parameterization of skin by joints (Kim, Lee, Kim 2011 §3): X(θ) = A · S(θ).
+//! Parameterization of skin by joints (Kim, Choi, Hoffmann 2011 §3): X(θ) = A · S(θ).
 //!
 //! Displacements pulled back to rest are taken apart into few fields A and signals S, over the whole
 //! skin or over parts of it, and the signals are interpolated over the joints that drive each part by
