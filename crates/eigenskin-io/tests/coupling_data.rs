@@ -84,8 +84,8 @@ fn budgets() -> [(&'static str, Budget); 2] {
 }
 
 /// Needs a set that takes minutes to make:
-/// `eigenskin simulate left.glb -o train.glb --no-corners --no-contact --validation-poses 50`, its
-/// folder in EIGENSKIN_SIMULATED_HAND.
+/// `eigenskin simulate left.glb -o train.glb --no-corners --validation-poses 50`, its folder in
+/// EIGENSKIN_SIMULATED_HAND. `./check --full` does that.
 #[test]
 fn coupled_joints_predict_random_poses_of_a_simulated_hand() {
     let Some(folder) = std::env::var_os("EIGENSKIN_SIMULATED_HAND") else {

@@ -20,7 +20,7 @@ use eigenskin::model::Model;
 use eigenskin::pose::Pose;
 use eigenskin::rig::{Control, Rig};
 use eigenskin::skeleton::Skeleton;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin::weights::{Influence, SkinWeights};
 use support::{pose, set_of, sweeps, tube};
 
@@ -439,4 +439,64 @@ fn senseless_parameters_are_refused() {
         let message = fit_parameterization(&set, &params).unwrap_err().to_string();
         assert!(message.contains(word), "{message}");
     }
+}
+
+/// Kim §5: 39,808 vertices and 55 frames took the authors 33 seconds.
+#[test]
+fn a_large_skin_is_fitted_in_seconds() {
+    let character = hand(79_612).unwrap();
+    assert_eq!(character.rig.vertex_count(), 39_808);
+    let set = frames(&character, 55, 8);
+    let time = |name: &str, run: &dyn Fn()| {
+        let start = std::time::Instant::now();
+        run();
+        println!("{name}: {:.2} s", start.elapsed().as_secs_f64());
+        start.elapsed().as_secs_f64()
+    };
+    let pulling = time("pulling back", &|| {
+        skinned_displacements(&set, BaseSkinning::LinearBlend);
+    });
+    let fit = |params: ParameterizationParams| {
+        fit_parameterization(&set, &params).unwrap();
+    };
+    let default = ParameterizationParams::default;
+    time("one part", &|| fit(ParameterizationParams { parts: Some(1), ..default() }));
+    time("no normals", &|| fit(ParameterizationParams { normals: false, ..default() }));
+    let whole = time("39,808 vertices, 55 frames", &|| fit(default()));
+    // Seconds are those of the machine; most of them go into pulling the frames back.
+    assert!(whole < 4.0 * pulling, "{whole} {pulling}");
+}
+
+/// Where the skin's own corrections are equally steep everywhere, borders of parts are no steeper.
+#[test]
+fn borders_of_parts_are_as_smooth_as_the_rest() {
+    let character = hand(3000).unwrap();
+    let rig = &character.rig;
+    let size = rig.mesh().size();
+    let set = frames(&character, 40, 5);
+    let examples = set.examples().iter().map(|example| {
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, &example.pose);
+        let turn = |joint| example.pose.motion_of(rig.skeleton(), joint).shortest_turn().length();
+        let amount: f64 = (0..rig.skeleton().joint_count()).map(turn).sum::<f64>() / 10.0;
+        let rest = rig.mesh().positions().iter().enumerate();
+        let positions = rest
+            .map(|(vertex, p)| {
+                let at = p.as_dvec3();
+                let wave = DVec3::new(
+                    (9.0 * at.y / size).sin(),
+                    (9.0 * at.z / size).sin(),
+                    (9.0 * at.x / size).sin(),
+                );
+                skinning.position(vertex, at + 0.02 * size * amount * wave).as_vec3()
+            })
+            .collect();
+        Example { positions, ..example.clone() }
+    });
+    let set = ExampleSet::new(rig.clone(), examples.collect()).unwrap();
+    let params = ParameterizationParams { parts: Some(8), ..ParameterizationParams::default() };
+    let fit = fit_parameterization(&set, &params).unwrap();
+    let poses: Vec<&Pose> = set.examples().iter().map(|example| &example.pose).collect();
+    let (across, inside) = jumps(&fit.model, &poses);
+    println!("{} parts: across borders {across:.2e}, inside {inside:.2e}", fit.parts.len());
+    assert!(fit.parts.len() > 1 && across > 0.0 && across <= inside, "{across} {inside}");
 }
