@@ -208,15 +208,25 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.json(&figures)
 }
 
-/// What the corrections sit on: as typed, or what all examples were pulled back through.
+/// What the corrections sit on: as typed, or what examples were pulled back through; those that were
+/// not will be.
 fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
-    let inverted = || set.examples().iter().map(|example| example.inverted.as_ref().map(|i| &i.base));
-    let open = match (args.method.base(), inverted().next().flatten()) {
+    let inverted = || set.examples().iter().filter_map(|example| Some((example, example.inverted.as_ref()?)));
+    let open = match (args.method.base(), inverted().next()) {
         (Some(typed), _) => typed.open(set.rig())?,
-        (None, Some(first)) if inverted().all(|base| base == Some(first)) => {
-            OpenBase::of(first, set.rig(), "what the examples were pulled back through")?
+        (None, Some((example, first))) => {
+            if let Some((other, base)) = inverted().find(|(_, other)| other.base != first.base) {
+                bail!(
+                    "example {:?} was pulled back through {:?}, example {:?} through {:?}; say with --base what the model sits on",
+                    example.name,
+                    first.base.name(),
+                    other.name,
+                    base.base.name()
+                );
+            }
+            OpenBase::of(&first.base, set.rig(), "what the examples were pulled back through")?
         }
-        (None, _) => OpenBase::of(&BaseSkinning::LinearBlend.into(), set.rig(), "the model")?,
+        (None, None) => OpenBase::of(&BaseSkinning::LinearBlend.into(), set.rig(), "the model")?,
     };
     if open.has_external() && (args.leave_one_out || args.budget.given() || args.method.is_auto()) {
         bail!(
