@@ -369,7 +369,16 @@ fn simulations_are_told_with_every_pose() {
 /// The strip as two parts with signals, learnt from eight poses.
 fn two_parts() -> (ExampleSet, ParameterizationFit) {
     let angles: Vec<f64> = (1..=8).map(|step| 0.15 * f64::from(step)).collect();
-    let set = bent(&strip(), &angles);
+    let rig = strip();
+    let mut examples = bent(&rig, &angles).examples().to_vec();
+    for (example, angle) in examples.iter_mut().zip(&angles) {
+        // A second pattern beside the bulge.
+        let twist = 0.05 * (3.0 * angle).sin() as f32;
+        for (position, rest) in example.positions.iter_mut().zip(rig.mesh().positions()) {
+            position.z += twist * rest.y;
+        }
+    }
+    let set = ExampleSet::new(rig, examples).unwrap();
     let params = ParameterizationParams { parts: Some(2), ..ParameterizationParams::default() };
     let fit = fit_parameterization(&set, &params).unwrap();
     assert_eq!(fit.parts.len(), 2);

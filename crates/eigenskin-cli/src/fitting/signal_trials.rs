@@ -14,9 +14,9 @@ const LIMITS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 24];
 const STEPS: [usize; 3] = [2, 4, 8];
 /// Fewer frames are not worth a fit.
 const LEAST_FRAMES: usize = 4;
-/// Vertices times squared frames: beyond this the fits would take longer than a few seconds. Not measured by a
-/// clock, so that the same input gives the same page.
-const MOST_WORK: usize = 20_000_000;
+/// Beyond this the fits would take longer than a few seconds. Not measured by a clock, so that the same input
+/// gives the same page.
+const MOST_WORK: usize = 15_000_000;
 
 /// What the report tells of a fit, `evaluation` being its errors on `set`.
 pub fn summary<'a>(
@@ -43,21 +43,30 @@ fn why_not(params: &ParameterizationParams, set: &ExampleSet) -> String {
         return "Other numbers of signals and frames were not tried: through deformers it takes too long."
             .to_string();
     }
-    if vertices.saturating_mul(set.len().saturating_mul(set.len())) > MOST_WORK {
+    if work(vertices, set.len()) > MOST_WORK {
+        let step = step_that_is_quick(vertices, set.len());
+        let advice = if set.len() / step < LEAST_FRAMES {
+            String::new()
+        } else {
+            format!(" Fewer frames (--frames ::{step}) would do.")
+        };
         return format!(
-            "Other numbers of signals and frames were not tried: with {} in {} it takes too long. Fewer frames \
-             (--frames ::{}) would do.",
+            "Other numbers of signals and frames were not tried: with {} in {} it takes too long.{advice}",
             counted(vertices, "vertex", "vertices"),
             counted(set.len(), "frame", "frames"),
-            step_that_is_quick(vertices, set.len()),
         );
     }
     String::new()
 }
 
+/// What a fit costs: components take vertices times squared frames, drivers cubed frames.
+fn work(vertices: usize, frames: usize) -> usize {
+    frames.saturating_mul(8).saturating_add(vertices).saturating_mul(frames.saturating_mul(frames))
+}
+
 /// The smallest step between frames that leaves few enough.
 fn step_that_is_quick(vertices: usize, frames: usize) -> usize {
-    let quick = |step: &usize| vertices.saturating_mul(frames.div_ceil(*step).pow(2)) <= MOST_WORK;
+    let quick = |step: &usize| work(vertices, frames.div_ceil(*step)) <= MOST_WORK;
     (2..frames.max(3)).find(quick).unwrap_or(frames.max(3))
 }
 
@@ -68,15 +77,17 @@ fn by_signals(
     set: &ExampleSet,
     evaluation: &Evaluation,
 ) -> Vec<SignalsTrial> {
-    let own = params.signals_per_vertex.unwrap_or_else(|| fit.model.most_tuples_per_vertex());
+    let reached = fit.model.most_tuples_per_vertex();
+    let own = params.signals_per_vertex.map_or(reached, |limit| limit.min(reached));
     let this_model = SignalsTrial {
         signals: own,
         is_this_model: true,
         training: evaluation.relative_error,
         unseen: fit.cross_validation,
     };
-    // There are no more components than frames.
-    let others = LIMITS.into_iter().filter(|&limit| limit != own && limit < set.len());
+    // There are no more components than frames, and a limit for the whole skin stays.
+    let end = if params.most_signals.is_some() { own } else { set.len() };
+    let others = LIMITS.into_iter().filter(|&limit| limit != own && limit < end);
     let tried = others.filter_map(|limit| {
         let params = ParameterizationParams { signals_per_vertex: Some(limit), ..params.clone() };
         let fit = fit_parameterization(set, &params).ok()?;
@@ -109,4 +120,20 @@ fn by_frames(params: &ParameterizationParams, set: &ExampleSet) -> Vec<FramesTri
             })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_that_is_told_is_the_smallest_that_is_quick() {
+        for (vertices, frames) in [(754, 400), (20, 3000), (60_000, 90), (5_000_000, 40)] {
+            let step = step_that_is_quick(vertices, frames);
+            let enough = |step: usize| work(vertices, frames.div_ceil(step)) <= MOST_WORK;
+            assert!(enough(step) || step == frames, "{vertices} × {frames}: {step}");
+            assert!(!enough(step - 1), "{vertices} × {frames}: {step}");
+        }
+        assert_eq!(work(usize::MAX, 2), usize::MAX, "no overflow");
+    }
 }

@@ -50,15 +50,15 @@ pub struct FramesTrial {
 }
 
 /// Hues that also colour-blind people tell apart (Okabe and Ito 2008), without black, which a dark page
-/// swallows.
+/// swallows. Those most alike stand apart, as few parts need all.
 const HUES: [[u8; 3]; 7] = [
     [230, 159, 0],
     [86, 180, 233],
     [0, 158, 115],
-    [240, 228, 66],
-    [0, 114, 178],
-    [213, 94, 0],
     [204, 121, 167],
+    [0, 114, 178],
+    [240, 228, 66],
+    [213, 94, 0],
 ];
 /// Skin without signals.
 const GREY: [u8; 3] = [150, 150, 150];
@@ -93,8 +93,7 @@ pub(super) fn section(report: &Report) -> Markup {
     }
 }
 
-/// A view from the front and one from behind of the rest shape, coloured by part; `None` where the skin
-/// is one part.
+/// The rest shape from `view` and from behind, coloured by part; `None` where the skin is one part.
 pub fn partition_pictures(fit: &ParameterizationFit, view: View) -> Result<Option<PictureRow>, PictureError> {
     if fit.parts.len() < 2 {
         return Ok(None);
@@ -110,7 +109,7 @@ pub fn partition_pictures(fit: &ParameterizationFit, view: View) -> Result<Optio
             mixed_colour(parts.chain([(GREY, bare(shares))]))
         })
         .collect();
-    let sides = [("front", view.from_direction), ("back", -view.from_direction)];
+    let sides = [("as in the other pictures", view.from_direction), ("from behind", -view.from_direction)];
     let mut panels = Vec::with_capacity(sides.len());
     for (side, from_direction) in sides {
         let panel = Panel {
@@ -128,7 +127,7 @@ pub fn partition_pictures(fit: &ParameterizationFit, view: View) -> Result<Optio
         panels.extend(draw_cutouts(mesh, &[panel], &params)?.files.into_iter().map(|png| PicturePanel {
             caption: side.to_string(),
             detail: String::new(),
-            alt: format!("the rest shape from the {side}, coloured by part"),
+            alt: format!("the rest shape seen {side}, coloured by part"),
             png,
             width: WIDTH,
             height: HEIGHT,
@@ -230,10 +229,10 @@ fn charts(signals: &SignalsSummary) -> Markup {
                 "The same fit with other limits of signals at a vertex, and learnt from fewer frames. An error of 1 "
                 "is that of plain skinning."
                 @if signals.by_signals.iter().any(|trial| trial.unseen.is_some()) {
-                    " On the left, frames are left out a fifth at a time and compared at rest."
+                    " For the number of signals, frames are left out a fifth at a time and compared at rest."
                 }
                 @if !signals.by_frames.is_empty() {
-                    " On the right, all fits are measured on the same frames, which none has seen."
+                    " For the number of frames, all fits are measured on the same frames, which none has seen."
                 }
             }
             (key(&learnt_and_unseen))
