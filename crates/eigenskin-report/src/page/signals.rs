@@ -154,7 +154,7 @@ pub fn part_colours(count: usize) -> Vec<[u8; 3]> {
         match index / HUES.len() % 3 {
             0 => hue,
             1 => mixed_colour([(hue, 0.4), ([0; 3], 0.6)]),
-            _ => mixed_colour([(hue, 0.4), ([255; 3], 0.6)]),
+            _ => mixed_colour([(hue, 0.6), ([255; 3], 0.4)]),
         }
     };
     (0..count).map(shade).collect()
