@@ -10,14 +10,14 @@ use eigenskin::baselines::{
 };
 use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::EigenSkinFit;
+use eigenskin::fit::{EigenSkinFit, ParameterizationFit};
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 use eigenskin_io::{ModelWriteReport, SimulationRecord};
 use eigenskin_report::page::{
     LengthUnit, MeasuredSet, PictureRow, Report, SimulatedSet, SimulationSummary, WrittenFile,
-    eigendisplacement_pictures, html, invertibility_pictures, worst_pose_pictures,
+    eigendisplacement_pictures, html, invertibility_pictures, partition_pictures, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
@@ -97,6 +97,11 @@ pub fn invertibility(set: &ExampleSet, base: &Base, view: View) -> Result<Option
 /// The components of the strongest joint.
 pub fn components(fit: &EigenSkinFit, view: View, unit: &LengthUnit) -> Result<Option<PictureRow>> {
     Ok(eigendisplacement_pictures(&fit.model, &fit.joints, view, unit)?)
+}
+
+/// The parts of the skin that have signals of their own.
+pub fn partition(fit: &ParameterizationFit, view: View) -> Result<Option<PictureRow>> {
+    Ok(partition_pictures(fit, view)?)
 }
 
 /// What was written, for the report.

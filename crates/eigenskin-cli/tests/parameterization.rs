@@ -38,7 +38,11 @@ fn a_motion_is_fitted_and_evaluated() {
     assert!(number(&by_axis["training"]["relative_error"]) < 0.2);
     let report = path("report.html");
     json_of(&[&fit[..], &["--max-targets", "4", "--report", &report]].concat());
-    assert!(std::fs::metadata(report).unwrap().len() > 1000);
+    let page = std::fs::read_to_string(&report).unwrap();
+    let by_signals = page.split_once("Error by number of signals. ").unwrap().1;
+    let chart = by_signals.split_once("</svg>").unwrap().0;
+    assert!(chart.contains(" (this model)") && chart.contains("on frames it learnt from"), "{chart}");
+    assert!(page.contains("Energy left after 1, 2, 3 … components"));
 }
 
 #[test]

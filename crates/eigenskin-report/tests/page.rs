@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eigenskin::baselines::{Method, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin::fit::{ParameterizationFit, ParameterizationParams, fit_parameterization};
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin::mesh::Mesh;
 use eigenskin::metrics::{Evaluation, evaluate_against};
@@ -15,8 +16,9 @@ use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::weights::{Influence, SkinWeights};
 use eigenskin_io::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
-    LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, SimulatedSet, SimulationSummary, WrittenFile,
-    eigendisplacement_pictures, figure, html, worst_pose_pictures,
+    FramesTrial, LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, SignalsSummary, SignalsTrial,
+    SimulatedSet, SimulationSummary, WrittenFile, eigendisplacement_pictures, figure, html, part_colours,
+    partition_pictures, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
@@ -111,6 +113,7 @@ impl Data {
             model: &fit.model,
             fit: None,
             psd: Some(&fit),
+            signals: None,
             sets: vec![set],
             methods: psd_baselines(&self.training, &PsdParams::default(), &[&self.training]).0,
             unmeasured,
@@ -145,6 +148,7 @@ impl Data {
             model: &self.fit.model,
             fit: Some(&self.fit),
             psd: None,
+            signals: None,
             sets: vec![
                 set("training", SetKind::Training, &self.on_training, &self.training),
                 set("held out", SetKind::HeldOut, &self.on_held_out, &self.held_out),
@@ -360,4 +364,133 @@ fn simulations_are_told_with_every_pose() {
         !page.contains("Deepest") && !page.contains("<dt>Time</dt>") && page.contains("None: every pose")
     );
     assert!(!bar.page().contains("How the poses were made"));
+}
+
+/// The strip as two parts with signals, learnt from eight poses.
+fn two_parts() -> (ExampleSet, ParameterizationFit) {
+    let angles: Vec<f64> = (1..=8).map(|step| 0.15 * f64::from(step)).collect();
+    let rig = strip();
+    let mut examples = bent(&rig, &angles).examples().to_vec();
+    for (example, angle) in examples.iter_mut().zip(&angles) {
+        // A second pattern beside the bulge.
+        let twist = 0.05 * (3.0 * angle).sin() as f32;
+        for (position, rest) in example.positions.iter_mut().zip(rig.mesh().positions()) {
+            position.z += twist * rest.y;
+        }
+    }
+    let set = ExampleSet::new(rig, examples).unwrap();
+    let params = ParameterizationParams { parts: Some(2), ..ParameterizationParams::default() };
+    let fit = fit_parameterization(&set, &params).unwrap();
+    assert_eq!(fit.parts.len(), 2);
+    (set, fit)
+}
+
+fn signals_page(set: &ExampleSet, signals: SignalsSummary) -> String {
+    let evaluation = evaluate_against(&Arc::new(signals.fit.model.clone()), set);
+    html(&Report {
+        title: NASTY.into(),
+        notes: Vec::new(),
+        unit: LengthUnit::of_the_model(),
+        model: &signals.fit.model,
+        fit: None,
+        psd: None,
+        sets: vec![MeasuredSet {
+            name: "training".into(),
+            kind: SetKind::Training,
+            when: String::new(),
+            evaluation: &evaluation,
+            truth: Some(set),
+        }],
+        methods: Vec::new(),
+        unmeasured: Vec::new(),
+        written: None,
+        simulation: None,
+        pictures: partition_pictures(signals.fit, View::default()).unwrap().into_iter().collect(),
+        signals: Some(signals),
+    })
+}
+
+#[test]
+fn signals_are_told_part_by_part() {
+    let (set, fit) = two_parts();
+    let trial = |signals, is_this_model, training, unseen| SignalsTrial {
+        signals,
+        is_this_model,
+        training: Some(training),
+        unseen: Some(unseen),
+    };
+    let signals = SignalsSummary {
+        fit: &fit,
+        by_signals: vec![trial(1, false, 0.5, 0.625), trial(2, true, 0.25, 0.375)],
+        by_frames: vec![FramesTrial { every: 4, frames: 2, training: Some(0.125), unseen: Some(0.75) }],
+        without_trials: String::new(),
+    };
+    let page = signals_page(&set, signals.clone());
+    assert!(!page.contains(NASTY));
+    assert!(
+        page.contains(&format!("<small>{} signals in all", fit.model.component_count())),
+        "{}",
+        fit.model.component_count()
+    );
+    let section = page.split_once("id=\"signals\"").unwrap().1.split_once("</section>").unwrap().0;
+    let escaped =
+        NASTY.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
+    for part in &fit.parts {
+        let name = if part.name == NASTY { escaped.as_str() } else { part.name.as_str() };
+        let row = cells(section, name);
+        assert_eq!(row[0], escaped, "the only joint that moves drives {name}");
+        let unseen = format!("{:.3}", part.cross_validation.unwrap());
+        let energy = format!("{:.2} %", 100.0 * part.energy_kept);
+        assert_eq!(row[1..], [part.vertex_count.to_string(), part.signal_count.to_string(), energy, unseen]);
+        // What one component leaves of the energy.
+        let total: f64 = part.energies.iter().sum();
+        let left = figure(100.0 * (total - part.energies[0]) / total);
+        assert!(section.contains(&format!("{left} % left after 1 component<")), "{name}: {left}");
+    }
+    assert!(section.contains("2 (this model)") && section.contains("2 (every 4th)"));
+    assert!(section.contains("Smallest on frames left out: 0.375 with 2 signals."));
+    assert!(
+        section.contains("0.750 on frames left out") && section.contains("0.125 on frames it learnt from")
+    );
+
+    let without_trials = format!("not tried {NASTY}");
+    let page = signals_page(&set, SignalsSummary { without_trials, ..signals });
+    assert!(page.contains("not tried &lt;script") && !page.contains("Error by number of signals"));
+}
+
+/// Far from the border a part has its own colour, whatever the light; the legend names both.
+#[test]
+fn parts_have_colours_of_their_own() {
+    let (set, fit) = two_parts();
+    let row = partition_pictures(&fit, View::default()).unwrap().unwrap();
+    let palette = part_colours(2);
+    let names: Vec<String> = fit.parts.iter().map(|part| part.name.clone()).collect();
+    let keys = palette.iter().copied().zip(names).collect();
+    assert_eq!(row.legend, PictureLegend::Parts { keys });
+    let picture = &row.panels[0];
+    let mut reader = png::Decoder::new(std::io::Cursor::new(&picture.png)).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut pixels).unwrap();
+    let pixel = |x: usize| {
+        let at = 4 * (picture.height / 2 * picture.width + x);
+        [0, 1, 2, 3].map(|channel| f32::from(pixels[at + channel]))
+    };
+    // Light scales linear colours, so it leaves the order and about the ratio of bytes.
+    let same_hue = |pixel: [f32; 4], [red, green, blue]: [u8; 3]| {
+        let colour = [red, green, blue].map(f32::from);
+        let (light, brightest) = (pixel[..3].iter().sum::<f32>(), colour.iter().sum::<f32>());
+        (0..3).all(|c| (pixel[c] / light - colour[c] / brightest).abs() < 0.04)
+    };
+    let root = fit.parts.iter().position(|part| part.name == "root").unwrap();
+    let (left, right) = (pixel(picture.width / 10), pixel(picture.width * 9 / 10));
+    assert_eq!((left[3], right[3]), (255.0, 255.0));
+    assert!(same_hue(left, palette[root]) && !same_hue(left, palette[1 - root]), "{left:?} {palette:?}");
+    assert!(same_hue(right, palette[1 - root]) && !same_hue(right, palette[root]), "{right:?} {palette:?}");
+
+    let whole = ParameterizationParams { parts: Some(1), ..ParameterizationParams::default() };
+    let whole = fit_parameterization(&set, &whole).unwrap();
+    assert!(partition_pictures(&whole, View::default()).unwrap().is_none(), "one part needs no picture");
+    let many = part_colours(21);
+    let distinct: std::collections::BTreeSet<_> = many.iter().collect();
+    assert_eq!(distinct.len(), 21);
 }

@@ -249,6 +249,7 @@ fn write_report(path: &Path, results: &Results) -> Result<()> {
         model: &fit.model,
         fit: Some(fit),
         psd: None,
+        signals: None,
         sets: measured,
         methods,
         unmeasured,

@@ -97,6 +97,7 @@ fn write_report(
         model,
         fit: None,
         psd: None,
+        signals: None,
         sets: vec![set],
         methods: report::methods(None, &[truth], false).methods,
         unmeasured: Vec::new(),

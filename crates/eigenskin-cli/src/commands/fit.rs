@@ -18,7 +18,7 @@ use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{Fit, MethodParams, parameterization_summary, psd_summary, summary};
+use crate::fitting::{Fit, MethodParams, parameterization_summary, psd_summary, signal_trials, summary};
 use crate::output::{Output, bytes, counted};
 use crate::report::Methods;
 use crate::{frames, progress, report, rigs};
@@ -198,6 +198,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             let learnt = Learnt {
                 set: &set,
                 params: &params,
+                most,
                 fit: &fit,
                 training: &training,
                 simulation: simulation.as_ref(),
@@ -240,6 +241,8 @@ fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
 struct Learnt<'a> {
     set: &'a ExampleSet,
     params: &'a MethodParams,
+    /// displacement fields in all
+    most: Option<usize>,
     fit: &'a Fit,
     training: &'a Evaluation,
     simulation: Option<&'a SimulationRecord>,
@@ -249,7 +252,7 @@ fn write_report(
     path: &Path,
     args: &Args,
     examples: &Path,
-    &Learnt { set, params, fit, training, simulation }: &Learnt<'_>,
+    &Learnt { set, params, most, fit, training, simulation }: &Learnt<'_>,
     left_out: Option<&Evaluation>,
     written: &ModelWriteReport,
 ) -> Result<()> {
@@ -269,13 +272,21 @@ fn write_report(
     sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
     let (model, view) = (Arc::new(fit.model().clone()), report::view(args.up == UpAxis::Z));
     let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
-    let (eigenskin, psd) = match fit {
-        Fit::EigenSkin(fit) => (Some(fit), None),
-        Fit::Psd(fit) => (None, Some(fit)),
-        Fit::Parameterization(_) => (None, None),
-    };
+    let (mut eigenskin, mut psd, mut signals) = (None, None, None);
+    match (fit, params) {
+        (Fit::EigenSkin(fit), _) => eigenskin = Some(fit),
+        (Fit::Psd(fit), _) => psd = Some(fit),
+        (Fit::Parameterization(fit), MethodParams::Parameterization(params)) => {
+            signals = Some(signal_trials::summary(fit, params, most, set, training));
+        }
+        // Fits come from parameters of their own kind.
+        (Fit::Parameterization(_), _) => {}
+    }
     if let Some(fit) = eigenskin {
         pictures.extend(report::components(fit, view, &unit)?);
+    }
+    if let Some(signals) = &signals {
+        pictures.extend(report::partition(signals.fit, view)?);
     }
     pictures.extend(report::invertibility(set, fit.model().base(), view)?);
     let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
@@ -286,6 +297,7 @@ fn write_report(
         model: fit.model(),
         fit: eigenskin,
         psd,
+        signals,
         sets,
         methods,
         unmeasured,

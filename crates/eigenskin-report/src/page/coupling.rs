@@ -4,7 +4,9 @@ use eigenskin::fit::CouplingReport;
 use maud::{Markup, html};
 
 use super::Report;
-use super::figures::counted;
+use super::chart::{Dot, DotChart, DotRow, svg};
+use super::figures::{counted, figure};
+use super::sections::key;
 
 /// What coupling found, where poses move several joints.
 pub(super) fn section(report: &Report) -> Markup {
@@ -27,8 +29,39 @@ pub(super) fn section(report: &Report) -> Markup {
                     (counted(coupling.pairs.len(), "pair", "pairs")) " of " (coupling.tried_pairs) " coupled."
                 }
             }
-            @if !coupling.pairs.is_empty() { (pair_table(coupling)) }
+            @if coupling.ridge_curve.len() > 1 {
+                (key(&[("model", false, "chosen"), ("skinning", true, "tried")]))
+            }
+            div.charts {
+                @if coupling.ridge_curve.len() > 1 { (svg(&ridge_chart(coupling))) }
+                @if !coupling.pairs.is_empty() { (pair_table(coupling)) }
+            }
         }
+    }
+}
+
+/// How far poses may give way to smoothness, and what each ridge leaves of poses it has not seen.
+fn ridge_chart(coupling: &CouplingReport) -> DotChart {
+    let rows = coupling.ridge_curve.iter().map(|&(ridge, error)| {
+        let chosen = ridge == coupling.ridge;
+        DotRow {
+            label: if ridge == 0.0 { "0, exact".to_string() } else { format!("{ridge:.0e}") },
+            joined: false,
+            dots: vec![Dot {
+                value: error,
+                class: if chosen { "model" } else { "skinning" },
+                hollow: !chosen,
+                name: figure(error),
+            }],
+        }
+    });
+    DotChart {
+        title: "Error by ridge, single joints only".to_string(),
+        description: format!("The ridge that was chosen is {}.", figure(coupling.ridge)),
+        axis: "share of the displacements left on left-out poses".to_string(),
+        logarithmic: false,
+        without_dots: "",
+        rows: rows.collect(),
     }
 }
 

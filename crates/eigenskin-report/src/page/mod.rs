@@ -10,6 +10,7 @@ mod invertibility;
 mod pictures;
 mod pose_spaces;
 mod sections;
+mod signals;
 mod simulation;
 mod summary;
 mod tables;
@@ -27,6 +28,7 @@ pub use pictures::{
     PictureLegend, PicturePanel, PictureRow, eigendisplacement_pictures, worst_pose_pictures,
 };
 
+pub use signals::{FramesTrial, SignalsSummary, SignalsTrial, part_colours, partition_pictures};
 pub use simulation::{SimulatedSet, SimulationSummary};
 
 const STYLE: &str = include_str!("style.css");
@@ -46,6 +48,8 @@ pub struct Report<'a> {
     pub fit: Option<&'a EigenSkinFit>,
     /// how it was learnt by pose space deformation; `None` for other methods and for a model from a file
     pub psd: Option<&'a PsdFit>,
+    /// how it was learnt as signals over joints; `None` for other methods and for a model from a file
+    pub signals: Option<SignalsSummary<'a>>,
     /// what it was measured on
     pub sets: Vec<MeasuredSet<'a>>,
     /// other methods; their `on` follows the order of `sets`, which may be longer
@@ -130,6 +134,7 @@ pub fn html(report: &Report) -> String {
                     (sections::singular_values(report))
                     (coupling::section(report))
                     (pose_spaces::section(report))
+                    (signals::section(report))
                     (sections::coverage(report))
                     (simulation::section(report))
                     (sections::details(report))

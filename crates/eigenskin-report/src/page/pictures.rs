@@ -41,6 +41,11 @@ pub enum PictureLegend {
     },
     /// where vertices go: x, y and z as red, green and blue around grey
     Displacement,
+    /// what vertices belong to
+    Parts {
+        /// sRGB colours and names
+        keys: Vec<([u8; 3], String)>,
+    },
 }
 
 /// One picture.

@@ -43,7 +43,8 @@ fn picture_row(row: &PictureRow) -> Markup {
             @if !row.note.is_empty() {
                 p { (row.note) }
             }
-            div.pictures.closeups[row.legend == PictureLegend::Displacement] {
+            @let is_large = matches!(row.legend, PictureLegend::Displacement | PictureLegend::Parts { .. });
+            div.pictures.closeups[is_large] {
                 @for panel in &row.panels {
                     figure {
                         img src={ "data:image/png;base64," (STANDARD.encode(&panel.png)) } alt=(panel.alt)
@@ -56,6 +57,7 @@ fn picture_row(row: &PictureRow) -> Markup {
                 PictureLegend::None => {}
                 PictureLegend::Heat { maximum, unit } => (heat_legend(*maximum, unit)),
                 PictureLegend::Displacement => (displacement_legend()),
+                PictureLegend::Parts { keys } => (colour_keys("Parts: ", keys)),
             }
         }
     }
@@ -91,11 +93,15 @@ fn displacement_legend() -> Markup {
         ("+z", Vec3::Z),
         ("−z", Vec3::NEG_Z),
     ];
+    colour_keys("Pushed along: ", &ways.map(|(name, way)| (direction_colour(way), name.to_string())))
+}
+
+/// Squares of colour with names.
+fn colour_keys(title: &str, keys: &[([u8; 3], String)]) -> Markup {
     html! {
         p.keys {
-            "Pushed along: "
-            @for (name, way) in ways {
-                @let [r, g, b] = direction_colour(way);
+            (title)
+            @for ([r, g, b], name) in keys {
                 span.key {
                     svg viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" {
                         rect.swatch x="1" y="1" width="12" height="12" fill=(format!("#{r:02x}{g:02x}{b:02x}")) {}
@@ -350,6 +356,14 @@ pub(super) fn details(report: &Report) -> Markup {
                         }
                     } }
                 }
+                @if let Some(fit) = report.signals.as_ref().map(|signals| signals.fit) {
+                    div { dt { "Examples" } dd {
+                        (fit.example_count) " used"
+                        @if !fit.merged.is_empty() {
+                            ", " (fit.merged.len()) " that repeat another or the rest shape"
+                        }
+                    } }
+                }
                 @if let Some(written) = &report.written {
                     div { dt { "File" } dd {
                         (written.name) ", " (bytes(written.bytes)) ", "
@@ -366,7 +380,7 @@ pub(super) fn details(report: &Report) -> Markup {
 }
 
 /// What dots mean.
-fn key(entries: &[(&str, bool, &str)]) -> Markup {
+pub(super) fn key(entries: &[(&str, bool, &str)]) -> Markup {
     html! {
         p.keys {
             @for (class, hollow, name) in entries {

@@ -104,6 +104,8 @@ fn reasons(unmeasured: &[UnmeasuredMethod]) -> Vec<(&str, Vec<String>)> {
 fn glossary(report: &Report) -> Markup {
     let ours = if report.psd.is_some() {
         "pose space deformation with the options it was asked for"
+    } else if report.signals.is_some() {
+        "signals of parts of the skin, interpolated over the joints that drive them"
     } else {
         "EigenSkin with the components that matter most under the limit per vertex"
     };

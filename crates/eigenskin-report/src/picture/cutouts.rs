@@ -4,7 +4,7 @@
 use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
 
-use super::colour::{bytes_from_linear, displacement_colour, heat_colour};
+use super::colour::{bytes_from_linear, displacement_colour, heat_colour, linear_from_bytes};
 use super::panel::{Stage, draw_cutout};
 use super::{Panel, PictureError, PictureParams, camera_of, check, legend_of};
 
@@ -46,6 +46,14 @@ pub fn heat_colours(count: usize) -> Vec<[u8; 3]> {
 /// The colour of a displacement whose components are shares of the longest, sRGB bytes.
 pub fn direction_colour(direction: Vec3) -> [u8; 3] {
     bytes_from_linear(displacement_colour(direction, 1.0))
+}
+
+/// Colours mixed in linear light by their shares, sRGB bytes; black without shares.
+pub fn mixed_colour(shares: impl IntoIterator<Item = ([u8; 3], f32)>) -> [u8; 3] {
+    let (sum, total) = shares.into_iter().fold((Vec3::ZERO, 0.0), |(sum, total), (colour, share)| {
+        (sum + share * linear_from_bytes(colour), total + share)
+    });
+    bytes_from_linear(if total > 0.0 { sum / total } else { Vec3::ZERO })
 }
 
 fn png_file(width: usize, height: usize, pixels: &[[u8; 4]]) -> Result<Vec<u8>, PictureError> {

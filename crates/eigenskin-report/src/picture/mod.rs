@@ -22,7 +22,7 @@ use legend::{Legend, LegendPlace};
 use panel::{Stage, draw_panel};
 use text::{Direction, Lettering};
 
-pub use cutouts::{Cutouts, direction_colour, draw_cutouts, heat_colours};
+pub use cutouts::{Cutouts, direction_colour, draw_cutouts, heat_colours, mixed_colour};
 
 /// Widest and highest panel, in pixels.
 const LARGEST_PANEL: usize = 8192;
@@ -56,6 +56,11 @@ pub enum Surface<'a> {
         vectors: &'a [Vec3],
         /// length of a component that is fully bright
         scale: f32,
+    },
+    /// A colour of its own for every vertex, such as that of the part it belongs to.
+    Colours {
+        /// `vertex`, sRGB
+        colours: &'a [[u8; 3]],
     },
 }
 
@@ -434,5 +439,6 @@ fn check_panel(mesh: &Mesh, index: usize, panel: &Panel) -> Result<(), PictureEr
         Surface::Skin => Ok(()),
         Surface::Heat { errors } => check("error", errors.len(), errors.iter().position(|e| !e.is_finite())),
         Surface::Displacement { vectors, .. } => check("displacement", vectors.len(), odd(vectors)),
+        Surface::Colours { colours } => check("colour", colours.len(), None),
     }
 }

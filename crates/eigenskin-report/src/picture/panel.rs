@@ -223,6 +223,10 @@ impl Scene<'_> {
                 let displacement = mix(corners.map(|v| vectors[v]));
                 self.chart(displacement_colour(displacement, *scale), open, normal)
             }
+            Surface::Colours { colours } => {
+                let colour = mix(corners.map(|v| linear_from_bytes(colours[v])));
+                self.chart(colour, open, normal)
+            }
         }
     }
 

@@ -115,6 +115,8 @@ pub struct PartReport {
     pub drivers: Vec<String>,
     /// vertices it moves
     pub vertex_count: usize,
+    /// `vertex it moves`, in the order of its layer's support: its share of the skin there
+    pub mask: Vec<f32>,
     /// signals kept
     pub signal_count: usize,
     /// share of the part's squared displacements that they show
@@ -360,6 +362,7 @@ fn fitted_part(
         name: part.name.clone(),
         drivers: chosen.movers.iter().map(|&t| things[t].mover.name(set.rig()).to_string()).collect(),
         vertex_count: layer.support.len(),
+        mask: displacements.vertices_of(&part.points).iter().map(|&(_, point)| part.mask[point]).collect(),
         signal_count: components.count(),
         energy_kept: if total > 0.0 { 1.0 - components.energy_lost() / total } else { 1.0 },
         energies: components.energies().collect(),

@@ -1,0 +1,139 @@
+//! What more or fewer signals and frames would do, for the report.
+
+use eigenskin::examples::ExampleSet;
+use eigenskin::fit::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin::metrics::Evaluation;
+use eigenskin_report::page::{FramesTrial, SignalsSummary, SignalsTrial};
+
+use super::measure;
+use crate::output::counted;
+
+/// Limits of signals at a vertex that are tried, and that of the model.
+const LIMITS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 24];
+/// Steps between frames that are tried.
+const STEPS: [usize; 3] = [2, 4, 8];
+/// Fewer frames are not worth a fit.
+const LEAST_FRAMES: usize = 4;
+/// Beyond this the fits would take longer than a few seconds. Not measured by a clock, so that the same input
+/// gives the same page.
+const MOST_WORK: usize = 15_000_000;
+
+/// What the report tells of a fit, `evaluation` being its errors on `set`.
+pub fn summary<'a>(
+    fit: &'a ParameterizationFit,
+    params: &ParameterizationParams,
+    most: Option<usize>,
+    set: &ExampleSet,
+    evaluation: &Evaluation,
+) -> SignalsSummary<'a> {
+    let params = ParameterizationParams { most_signals: most.or(params.most_signals), ..params.clone() };
+    let without_trials = why_not(&params, set);
+    let (by_signals, by_frames) = if without_trials.is_empty() {
+        (by_signals(fit, &params, set, evaluation), by_frames(&params, set))
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    SignalsSummary { fit, by_signals, by_frames, without_trials }
+}
+
+/// The reason to try nothing; empty where there is none.
+fn why_not(params: &ParameterizationParams, set: &ExampleSet) -> String {
+    let vertices = set.rig().vertex_count();
+    if params.base.skinning().is_none() {
+        return "Other numbers of signals and frames were not tried: through deformers it takes too long."
+            .to_string();
+    }
+    if work(vertices, set.len()) > MOST_WORK {
+        let step = step_that_is_quick(vertices, set.len());
+        let advice = if set.len() / step < LEAST_FRAMES {
+            String::new()
+        } else {
+            format!(" Fewer frames (--frames ::{step}) would do.")
+        };
+        return format!(
+            "Other numbers of signals and frames were not tried: with {} in {} it takes too long.{advice}",
+            counted(vertices, "vertex", "vertices"),
+            counted(set.len(), "frame", "frames"),
+        );
+    }
+    String::new()
+}
+
+/// What a fit costs: components take vertices times squared frames, drivers cubed frames.
+fn work(vertices: usize, frames: usize) -> usize {
+    frames.saturating_mul(8).saturating_add(vertices).saturating_mul(frames.saturating_mul(frames))
+}
+
+/// The smallest step between frames that leaves few enough.
+fn step_that_is_quick(vertices: usize, frames: usize) -> usize {
+    let quick = |step: &usize| work(vertices, frames.div_ceil(*step)) <= MOST_WORK;
+    (2..frames.max(3)).find(quick).unwrap_or(frames.max(3))
+}
+
+/// Fits with other limits; that of the model is the model.
+fn by_signals(
+    fit: &ParameterizationFit,
+    params: &ParameterizationParams,
+    set: &ExampleSet,
+    evaluation: &Evaluation,
+) -> Vec<SignalsTrial> {
+    let reached = fit.model.most_tuples_per_vertex();
+    let own = params.signals_per_vertex.map_or(reached, |limit| limit.min(reached));
+    let this_model = SignalsTrial {
+        signals: own,
+        is_this_model: true,
+        training: evaluation.relative_error,
+        unseen: fit.cross_validation,
+    };
+    // There are no more components than frames, and a limit for the whole skin stays.
+    let end = if params.most_signals.is_some() { own } else { set.len() };
+    let others = LIMITS.into_iter().filter(|&limit| limit != own && limit < end);
+    let tried = others.filter_map(|limit| {
+        let params = ParameterizationParams { signals_per_vertex: Some(limit), ..params.clone() };
+        let fit = fit_parameterization(set, &params).ok()?;
+        Some(SignalsTrial {
+            signals: limit,
+            is_this_model: false,
+            training: measure(&fit.model, set).relative_error,
+            unseen: fit.cross_validation,
+        })
+    });
+    let mut trials: Vec<SignalsTrial> = tried.chain([this_model]).collect();
+    trials.sort_by_key(|trial| trial.signals);
+    trials
+}
+
+/// Fits to every second, fourth and eighth frame, all measured on the frames between the second ones.
+fn by_frames(params: &ParameterizationParams, set: &ExampleSet) -> Vec<FramesTrial> {
+    let every = |first: usize, step: usize| -> Vec<usize> { (first..set.len()).step_by(step).collect() };
+    let Ok(unseen) = set.select(&every(1, STEPS[0])) else { return Vec::new() };
+    let steps = STEPS.into_iter().filter(|&step| set.len().div_ceil(step) >= LEAST_FRAMES);
+    steps
+        .filter_map(|step| {
+            let seen = set.select(&every(0, step)).ok()?;
+            let fit = fit_parameterization(&seen, params).ok()?;
+            Some(FramesTrial {
+                every: step,
+                frames: seen.len(),
+                training: measure(&fit.model, &seen).relative_error,
+                unseen: measure(&fit.model, &unseen).relative_error,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_step_that_is_told_is_the_smallest_that_is_quick() {
+        for (vertices, frames) in [(754, 400), (20, 3000), (60_000, 90), (5_000_000, 40)] {
+            let step = step_that_is_quick(vertices, frames);
+            let enough = |step: usize| work(vertices, frames.div_ceil(step)) <= MOST_WORK;
+            assert!(enough(step) || step == frames, "{vertices} × {frames}: {step}");
+            assert!(!enough(step - 1), "{vertices} × {frames}: {step}");
+        }
+        assert_eq!(work(usize::MAX, 2), usize::MAX, "no overflow");
+    }
+}
