@@ -98,6 +98,44 @@ fn a_product_is_learnt_by_the_pair_and_not_by_the_sum() {
     assert!(report.pairs[0].gain > 0.5 && report.coupled_error < 0.5 * report.additive_error);
 }
 
+/// A load makes what two joints do together larger: no pair says that, three do.
+#[test]
+fn what_three_do_together_is_learnt_by_a_layer_of_three() {
+    let rig = tube();
+    let set = |angles: &[f64], loads: &[f64], alone: bool| {
+        let mut examples = Vec::new();
+        let mut add = |elbow: f64, wrist: f64, load: f64| {
+            let pose = pose(&rig, DVec3::Y * elbow, DVec3::Z * wrist, load);
+            // At rest the load is 0.25.
+            let positions = true_shape(&rig, &pose, elbow, wrist, 0.2 + 0.8 * (load - 0.25));
+            let name = format!("{elbow:.2} {wrist:.2} {load:.2}");
+            examples.push(Example { name, pose, positions, normals: None, inverted: None });
+        };
+        for &angle in angles.iter().filter(|_| alone) {
+            add(angle, 0.0, 0.25);
+            add(0.0, angle, 0.25);
+        }
+        for &load in loads {
+            for &elbow in angles {
+                angles.iter().for_each(|&wrist| add(elbow, wrist, load));
+            }
+        }
+        ExampleSet::new(rig.clone(), examples).unwrap()
+    };
+    let training = set(&[0.4, 0.8, 1.15, 1.5], &[0.25, 0.6, 1.0], true);
+    let held_out = set(&[0.25, 0.6, 1.3], &[0.4, 0.8], false);
+    let coupled = fit(&training, Coupling::Automatic);
+    let report = coupled.coupling.clone().unwrap();
+    assert!(
+        report.pairs.iter().any(|group| group.names == ["elbow", "wrist", "heavy"]),
+        "{:?}",
+        report.pairs
+    );
+    let (sum, three) = (error(&fit(&training, Coupling::Additive), &held_out), error(&coupled, &held_out));
+    println!("sum {sum:.3}, pairs and three {three:.3}");
+    assert!(three < 0.4 * sum, "{sum} {three}");
+}
+
 #[test]
 fn a_sum_is_left_a_sum() {
     let rig = tube();

@@ -86,7 +86,7 @@ fn print_coupling(output: &Output, coupling: &CouplingReport) {
         .item("", format!("{:.3} with {pairs} of {} coupled:", coupling.coupled_error, coupling.tried_pairs));
     for pair in &coupling.pairs {
         let share = 100.0 * pair.gain;
-        output.item("", format!("{} × {}: {share:.1} % of the squared error", pair.names[0], pair.names[1]));
+        output.item("", format!("{}: {share:.1} % of the squared error", pair.names.join(" × ")));
     }
 }
 

@@ -85,7 +85,7 @@ fn pair_table(coupling: &CouplingReport) -> Markup {
                 tbody {
                     @for pair in &coupling.pairs {
                         tr {
-                            th scope="row" { (pair.names[0]) " × " (pair.names[1]) }
+                            th scope="row" { (pair.names.join(" × ")) }
                             td { (pair.example_count) }
                             td { (pair.support_count) }
                             td { (pair.component_count) }

@@ -240,7 +240,8 @@ fn fit_coupled(
     let joint_name = |support: usize| regions.supports[support].mover.name(set.rig()).to_string();
     let mut names: Vec<String> = (0..regions.supports.len()).map(joint_name).collect();
     for pair in &coupled.pairs {
-        names.push(format!("{} × {}", names[pair.supports[0]], names[pair.supports[1]]));
+        let members: Vec<&str> = pair.supports.iter().map(|&support| names[support].as_str()).collect();
+        names.push(members.join(" × "));
     }
     let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
     let acting_counts: Vec<usize> = regions.acting.iter().map(Vec::len).collect();
@@ -272,7 +273,7 @@ fn fit_coupled(
         .map(|index| {
             let pair = &coupled.pairs[index];
             PairReport {
-                names: pair.supports.map(joint_name),
+                names: pair.supports.iter().map(|&support| joint_name(support)).collect(),
                 example_count: pair.examples.len(),
                 support_count: pair.points.len(),
                 component_count: kept(regions.supports.len() + index),

@@ -66,18 +66,18 @@ pub struct CouplingReport {
     pub additive_error: f64,
     /// that error with the pairs below; that of the sum when there are none
     pub coupled_error: f64,
-    /// pairs that were tried
+    /// pairs, and threes that hold a pair which pays, that were tried
     pub tried_pairs: usize,
-    /// pairs that have a layer, the best first
+    /// pairs and threes that have a layer, the best first
     pub pairs: Vec<PairReport>,
 }
 
-/// A pair of joints with a layer of its own.
+/// A pair of joints with a layer of its own, or three.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairReport {
     /// the names of the joints
-    pub names: [String; 2],
-    /// examples that move both
+    pub names: Vec<String>,
+    /// examples that move all of them
     pub example_count: usize,
     /// points of the skin they share
     pub support_count: usize,

@@ -1,4 +1,6 @@
-//! Pairs of joints that share skin: what their single layers leave when both have moved.
+//! Pairs of joints that share skin, and threes: what their single layers leave when all have moved.
+
+use std::collections::BTreeMap;
 
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -11,22 +13,22 @@ use crate::fit::coordinates::KeptBasis;
 use crate::numeric::{Matrix, solve_positive};
 use crate::supports::JointSupport;
 
-/// Two supports that overlap, and examples that move both.
+/// Two supports that overlap, or three, and examples that move all of them.
 #[derive(Debug, Clone)]
 pub struct Pair {
-    /// indices of the supports
-    pub supports: [usize; 2],
+    /// indices of the supports, rising
+    pub supports: Vec<usize>,
     /// points of the skin they share, rising
     pub points: Vec<u32>,
     /// `point`: product of their masks
     pub mask: Vec<f32>,
-    /// examples that move both
+    /// examples that move all of them
     pub examples: Vec<usize>,
-    /// zero unless both have moved
+    /// zero unless all have moved
     pub functions: Functions,
 }
 
-/// Fewer examples that move both show nothing that could be checked.
+/// Fewer examples that move all of them show nothing that could be checked.
 const LEAST_EXAMPLES: usize = 3;
 /// Components of a pair, before the budget has its say.
 const MOST_COMPONENTS: usize = 4;
@@ -34,8 +36,8 @@ const MOST_COMPONENTS: usize = 4;
 const MOST_FUNCTIONS: usize = 32;
 /// Examples that a pair's fields are found from; more are thinned out evenly.
 const MOST_FIELD_EXAMPLES: usize = 48;
-/// Ridge of pairs against that of single joints: products of two functions that reach 2 reach 4, and
-/// what a sum can explain is left to the sum.
+/// Ridge of pairs against that of single joints, and of threes against that of pairs: products of two
+/// functions that reach 2 reach 4, and what a sum can explain is left to the sum.
 const CAUTION: f64 = 4.0;
 /// A pair's residual components below this share of its strongest are noise.
 const LEAST_ENERGY: f64 = 1e-3;
@@ -48,17 +50,51 @@ impl Pair {
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
     ) -> Vec<Self> {
-        let all: Vec<[usize; 2]> = (0..supports.len()).flat_map(|b| (0..b).map(move |a| [a, b])).collect();
-        all.into_par_iter()
-            .filter_map(|[a, b]| {
-                let examples: Vec<usize> = (0..set.len())
-                    .filter(|&example| acting[example].contains(&a) && acting[example].contains(&b))
-                    .collect();
-                let (points, mask) = shared(&supports[a], &supports[b]);
+        let all: Vec<Vec<usize>> =
+            (0..supports.len()).flat_map(|b| (0..b).map(move |a| vec![a, b])).collect();
+        Self::possible(all, set, supports, acting, factor)
+    }
+
+    /// Threes that a pair among `chosen` is part of.
+    pub fn threes(
+        chosen: &[Self],
+        set: &ExampleSet,
+        supports: &[JointSupport],
+        acting: &[Vec<usize>],
+        factor: impl Fn(usize) -> Factor + Sync,
+    ) -> Vec<Self> {
+        let mut all: Vec<Vec<usize>> = Vec::new();
+        for pair in chosen {
+            for third in (0..supports.len()).filter(|third| !pair.supports.contains(third)) {
+                let mut three = pair.supports.clone();
+                three.push(third);
+                three.sort_unstable();
+                all.push(three);
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        Self::possible(all, set, supports, acting, factor)
+    }
+
+    /// Those of `groups` that share skin and move together often enough.
+    fn possible(
+        groups: Vec<Vec<usize>>,
+        set: &ExampleSet,
+        supports: &[JointSupport],
+        acting: &[Vec<usize>],
+        factor: impl Fn(usize) -> Factor + Sync,
+    ) -> Vec<Self> {
+        groups
+            .into_par_iter()
+            .filter_map(|group| {
+                let moves_all = |example: &usize| group.iter().all(|s| acting[*example].contains(s));
+                let examples: Vec<usize> = (0..set.len()).filter(moves_all).collect();
+                let (points, mask) = shared(&group.iter().map(|&s| &supports[s]).collect::<Vec<_>>());
                 (examples.len() >= LEAST_EXAMPLES && !points.is_empty()).then(|| {
-                    let functions =
-                        Functions::new(vec![factor(a), factor(b)], &examples, set.len(), MOST_FUNCTIONS);
-                    Self { supports: [a, b], points, mask, examples, functions }
+                    let factors = group.iter().map(|&s| factor(s)).collect();
+                    let functions = Functions::new(factors, &examples, set.len(), MOST_FUNCTIONS);
+                    Self { supports: group, points, mask, examples, functions }
                 })
             })
             .filter(|pair| pair.functions.count() > 0)
@@ -67,7 +103,8 @@ impl Pair {
 
     /// With given fields.
     pub fn block_with(&self, basis: KeptBasis) -> Block {
-        Block { basis, mask: self.mask.clone(), functions: self.functions.clone(), caution: CAUTION }
+        let caution = CAUTION.powi(self.supports.len() as i32 - 1);
+        Block { basis, mask: self.mask.clone(), functions: self.functions.clone(), caution }
     }
 
     /// The fields that stand for what is left (`example` → `point`) in some of its examples.
@@ -97,16 +134,20 @@ impl Pair {
     }
 }
 
-/// Points of both supports, and the product of their masks there.
-fn shared(a: &JointSupport, b: &JointSupport) -> (Vec<u32>, Vec<f32>) {
-    let of_b: std::collections::BTreeMap<u32, f32> =
-        b.points.iter().copied().zip(b.mask.iter().copied()).collect();
-    a.points
-        .iter()
-        .zip(&a.mask)
-        .filter_map(|(&point, &mask)| of_b.get(&point).map(|&other| (point, mask * other)))
-        .filter(|(_, mask)| *mask > 0.0)
-        .unzip()
+/// Points that all supports have, and the product of their masks there.
+fn shared(supports: &[&JointSupport]) -> (Vec<u32>, Vec<f32>) {
+    let Some((first, others)) = supports.split_first() else { return (Vec::new(), Vec::new()) };
+    let mut masks: BTreeMap<u32, f32> =
+        first.points.iter().copied().zip(first.mask.iter().copied()).collect();
+    for other in others {
+        let of_other: BTreeMap<u32, f32> =
+            other.points.iter().copied().zip(other.mask.iter().copied()).collect();
+        masks.retain(|point, mask| {
+            *mask *= of_other.get(point).copied().unwrap_or(0.0);
+            *mask > 0.0
+        });
+    }
+    masks.into_iter().unzip()
 }
 
 /// What one pair alone makes of what is left: learnt from `train`, subtracted in `train` and `test`.
