@@ -78,6 +78,6 @@ pub fn invertibility_pictures(
             "Corrections act before skinning, so shapes are pulled back through it. Where skinning shrinks a direction, corrections must be larger; where it collapses one, they cannot reach. {verdict}"
         ),
         panels: maps.iter().zip(cutouts.files).map(panel).collect(),
-        legend: PictureLegend::Heat { maximum: 1.0, unit: "of the stretch lost".to_string() },
+        legend: PictureLegend::Heat { maximum: 1.0, unit: "stretch lost".to_string() },
     })
 }
