@@ -76,7 +76,7 @@ pub fn couple(
             let mover = regions.supports[support].mover;
             Factor::of_one_group(observed.set, mover, kernel, widths[support])
         };
-        let candidates = Pair::candidates(observed.set, &regions.supports, &regions.acting, &factor);
+        let candidates = Pair::candidates(observed.set, &regions.supports, &regions.acting, factor);
         tried_pairs = candidates.len();
         let (pairs, pair_gains): (Vec<Pair>, Vec<f64>) =
             search.choose_pairs(candidates, ridge).into_iter().unzip();
@@ -87,7 +87,7 @@ pub fn couple(
             }
         }
         // Threes beside the pairs that paid.
-        let threes = Pair::threes(&chosen, observed.set, &regions.supports, &regions.acting, &factor);
+        let threes = Pair::threes(&chosen, observed.set, &regions.supports, &regions.acting, factor);
         if !threes.is_empty() {
             tried_pairs += threes.len();
             let candidates = chosen.iter().cloned().chain(threes).collect();
