@@ -117,7 +117,9 @@ fn what_three_do_together_is_learnt_by_a_layer_of_three() {
         }
         for &load in loads {
             for &elbow in angles {
-                angles.iter().for_each(|&wrist| add(elbow, wrist, load));
+                for &wrist in angles {
+                    add(elbow, wrist, load);
+                }
             }
         }
         ExampleSet::new(rig.clone(), examples).unwrap()
