@@ -287,7 +287,7 @@ pub(crate) fn distinct_examples(
 }
 
 /// How the character as a whole has moved: the first root, `world from rest`.
-fn whole_motion(rig: &Rig, pose: &Pose) -> DAffine3 {
+pub(crate) fn whole_motion(rig: &Rig, pose: &Pose) -> DAffine3 {
     let skeleton = rig.skeleton();
     match skeleton.first_root() {
         Some(root) => pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest,

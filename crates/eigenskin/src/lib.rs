@@ -2,8 +2,8 @@
 //! on top of ordinary skinning.
 //!
 //! Modules stand in data-flow order:
-//! [`mesh`], [`skeleton`], [`pose`], [`weights`], [`rig`], [`articulation`] → [`skinning`] → [`examples`] →
-//! [`displacements`] → [`supports`] → [`basis`] → [`driver`] → [`fit`] → [`model`] →
+//! [`mesh`], [`skeleton`], [`pose`], [`weights`], [`rig`], [`articulation`] → [`skinning`],
+//! [`deformers`] → [`examples`] → [`displacements`] (with [`powell`]) → [`supports`] → [`basis`] → [`driver`] → [`fit`] → [`model`] →
 //! [`evaluate`] → [`metrics`]; [`characters`] are built in.
 
 pub mod bounding_sphere;

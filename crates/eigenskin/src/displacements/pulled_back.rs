@@ -9,7 +9,7 @@ use glam::{DQuat, DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::deformers::Base;
-use crate::examples::Example;
+use crate::examples::{Example, whole_motion};
 use crate::pose::{Pose, rotation_of};
 use crate::rig::Rig;
 use crate::skinning::{BaseSkinning, PosedSkinning};
@@ -39,6 +39,10 @@ pub enum PullBackError {
         base: String,
     },
 }
+
+/// Seam duplicates that an example pulls apart by more than this share of the size are two points after
+/// all (lips that touch at rest).
+pub(crate) const APART: f64 = 1e-5;
 
 /// Residuals below this share of the size are dropped: plain morph targets then say it all.
 pub const NO_RESIDUAL: f64 = 5e-6;
@@ -111,11 +115,7 @@ pub fn residuals(
 
 /// How the first root has turned from rest.
 pub fn root_turn(rig: &Rig, pose: &Pose) -> DQuat {
-    let skeleton = rig.skeleton();
-    skeleton.first_root().map_or(DQuat::IDENTITY, |root| {
-        let turned = pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest;
-        rotation_of(turned.matrix3)
-    })
+    rotation_of(whole_motion(rig, pose).matrix3)
 }
 
 /// Gives every group its mean.

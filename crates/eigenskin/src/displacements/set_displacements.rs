@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::pulled_back::{PullBackError, PulledBack, pull_back, pull_back_skinned};
+use super::pulled_back::{APART, PullBackError, PulledBack, pull_back, pull_back_skinned};
 use crate::deformers::Base;
 use crate::examples::{Example, ExampleSet};
 use crate::skinning::{BaseSkinning, PosedSkinning};
@@ -30,10 +30,6 @@ pub struct RestDisplacements {
     /// empty for an example without
     pub residuals: Vec<Vec<Vec3>>,
 }
-
-/// Seam duplicates that an example pulls apart by more than this share of the size are two points
-/// after all (lips that touch at rest).
-const APART: f64 = 1e-5;
 
 /// Pulls all examples back through `base`; examples of a black box must have been inverted.
 pub fn rest_displacements(set: &ExampleSet, base: &Base) -> Result<RestDisplacements, PullBackError> {

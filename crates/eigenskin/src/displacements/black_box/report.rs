@@ -2,6 +2,7 @@
 
 use glam::DVec3;
 
+use crate::displacements::pulled_back::NO_RESIDUAL;
 use crate::skinning::{Conditioning, EXACT_FROM};
 
 /// How a black box is inverted. Lengths are shares of the size.
@@ -36,7 +37,7 @@ impl Default for InversionParams {
         Self {
             exact_from: EXACT_FROM,
             tolerance: 1e-6,
-            residual_tolerance: 5e-6,
+            residual_tolerance: NO_RESIDUAL,
             newton_rounds: 4,
             powell_evaluations: 400,
             fixed_point_steps: 80,

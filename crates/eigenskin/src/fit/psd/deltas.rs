@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::DeltaSpace;
 use crate::deformers::Base;
-use crate::displacements::pulled_back::{PullBackError, PulledBack, pull_back};
+use crate::displacements::pulled_back::{APART, PullBackError, PulledBack, pull_back};
 use crate::examples::Example;
 use crate::model::Frame;
 use crate::pose::{Pose, rotation_of};
@@ -42,10 +42,6 @@ pub struct DeltaParams {
     /// in the rest shape's unit
     pub threshold: f64,
 }
-
-/// Seam duplicates that an example pulls apart by more than this share of the size are two points
-/// in it (lips that touch at rest).
-const APART: f64 = 1e-5;
 
 /// What all deltas of a rig are taken from.
 #[derive(Debug, Clone)]
