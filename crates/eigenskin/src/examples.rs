@@ -1,5 +1,6 @@
 //! Examples: observed shapes of a rig in known poses (the papers' set P).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use glam::{DAffine3, Vec3};
@@ -247,38 +248,45 @@ pub(crate) fn distinct_examples(
     examples: &[&Example],
     allow_compromise: bool,
 ) -> Result<(Vec<usize>, Vec<MergedExample>), ExamplesError> {
+    let poses: Vec<(&str, &Pose)> = examples.iter().map(|e| (e.name.as_str(), &e.pose)).collect();
+    distinct_poses(rig, &poses, allow_compromise, |index| Ok(Cow::Borrowed(&examples[index].positions)))
+}
+
+/// The same rule for shapes that are fetched when two poses, or a pose and rest, are the same.
+pub fn distinct_poses<'a, E: From<ExamplesError>>(
+    rig: &Rig,
+    poses: &[(&str, &Pose)],
+    allow_compromise: bool,
+    mut shape: impl FnMut(usize) -> Result<Cow<'a, [Vec3]>, E>,
+) -> Result<(Vec<usize>, Vec<MergedExample>), E> {
     let limit = SAME_SHAPE * rig.mesh().size();
     let rest = Motions::of(rig, &rig.rest_pose());
     let mut kept: Vec<(usize, Motions)> = Vec::new();
     let mut merged = Vec::new();
-    for (index, example) in examples.iter().enumerate() {
-        let motions = Motions::of(rig, &example.pose);
+    for (index, &(name, pose)) in poses.iter().enumerate() {
+        let motions = Motions::of(rig, pose);
+        let name = name.to_string();
         if motions.same_as(&rest) {
             // The character may stand elsewhere; its rest shape does too.
-            let at_rest = moved(rig.mesh().positions(), whole_motion(rig, &example.pose));
-            let (vertex, distance) = furthest(&at_rest, &example.positions);
+            let at_rest = moved(rig.mesh().positions(), whole_motion(rig, pose));
+            let (vertex, distance) = furthest(&at_rest, &shape(index)?);
             if distance > limit {
-                return Err(ExamplesError::MovedAtRest { name: example.name.clone(), vertex, distance });
+                return Err(ExamplesError::MovedAtRest { name, vertex, distance }.into());
             }
-            merged.push(MergedExample { name: example.name.clone(), same_as: None, distance });
+            merged.push(MergedExample { name, same_as: None, distance });
             continue;
         }
         let twin = kept.iter().find(|(_, other)| other.same_as(&motions)).map(|&(twin, _)| twin);
         if let Some(twin) = twin {
-            let twin = examples[twin];
-            let (vertex, distance) = furthest(&brought_to(rig, twin, &example.pose), &example.positions);
+            let (first, first_pose) = (poses[twin].0.to_string(), poses[twin].1);
+            let brought = whole_motion(rig, pose) * whole_motion(rig, first_pose).inverse();
+            let (vertex, distance) = furthest(&moved(&shape(twin)?, brought), &shape(index)?);
             if distance <= limit {
-                let same_as = Some(twin.name.clone());
-                merged.push(MergedExample { name: example.name.clone(), same_as, distance });
+                merged.push(MergedExample { name, same_as: Some(first), distance });
                 continue;
             }
             if !allow_compromise {
-                return Err(ExamplesError::SamePose {
-                    first: twin.name.clone(),
-                    second: example.name.clone(),
-                    vertex,
-                    distance,
-                });
+                return Err(ExamplesError::SamePose { first, second: name, vertex, distance }.into());
             }
         }
         kept.push((index, motions));
@@ -293,11 +301,6 @@ pub(crate) fn whole_motion(rig: &Rig, pose: &Pose) -> DAffine3 {
         Some(root) => pose.world_from_joint[root] * skeleton.joints()[root].joint_from_rest,
         None => DAffine3::IDENTITY,
     }
-}
-
-/// The shape of `example`, moved as a whole to where `pose` stands.
-fn brought_to(rig: &Rig, example: &Example, pose: &Pose) -> Vec<Vec3> {
-    moved(&example.positions, whole_motion(rig, pose) * whole_motion(rig, &example.pose).inverse())
 }
 
 /// The motion of every joint and the value of every control.

@@ -1,11 +1,13 @@
 //! Joint supports: the part of the skin that a joint visibly deforms (EigenSkin §2.2, Figure 3).
 
-use glam::Vec3;
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
-use crate::displacements::RestDisplacements;
+use crate::displacements::fields::Tile;
+use crate::displacements::tall_matrix::TallMatrix;
+use crate::displacements::{Observations, RestDisplacements, StoreError};
 use crate::driver::features::geodesic_angle;
-use crate::examples::ExampleSet;
 use crate::pose::Pose;
 use crate::rig::Rig;
 
@@ -86,7 +88,7 @@ pub struct Cut {
     pub border: Border,
 }
 
-/// Where one joint (or control) acts, and what it was observed to do there.
+/// Where one joint (or control) acts, and where it was observed.
 #[derive(Debug, Clone)]
 pub struct JointSupport {
     /// the joint or control
@@ -97,18 +99,42 @@ pub struct JointSupport {
     pub mask: Vec<f32>,
     /// examples it was observed in (P_j): those that move it alone, else all that move it
     pub examples: Vec<usize>,
-    /// `example × support`: displacements that are its doing, masked (the columns of A_j)
-    pub displacements: Vec<Vec3>,
-    /// `example × support`: the share of a displacement that is its doing; empty where all of it is
-    pub shares: Vec<f32>,
+    /// how displacements are divided among joints that were moved together; none where it moves alone
+    sharing: Option<Sharing>,
 }
 
-/// Which movers each example moves, `example` → rising indices into `movers`.
-pub fn moved_by_examples(set: &ExampleSet, movers: &[Mover]) -> Vec<Vec<usize>> {
-    set.examples()
-        .iter()
-        .map(|e| (0..movers.len()).filter(|&m| movers[m].is_moved(set.rig(), &e.pose)).collect())
-        .collect()
+impl JointSupport {
+    /// The share of a displacement that is its doing, masked: by place among its examples and among its
+    /// points.
+    pub fn factor(&self, example: usize, place: usize) -> f64 {
+        let share = self.sharing.as_ref().map_or(1.0, |s| s.share(example, self.points[place] as usize));
+        f64::from(self.mask[place] * share)
+    }
+
+    /// What it was observed to do (A_j), `3·support × example`, as `consumer` needs it.
+    pub fn with_displacements<R>(
+        &self,
+        displacements: &RestDisplacements,
+        consumer: impl FnOnce(&TallMatrix<'_>) -> R,
+    ) -> R {
+        consumer(&TallMatrix {
+            fields: &displacements.positions,
+            examples: &self.examples,
+            points: &self.points,
+            factor: &|example, place| self.factor(example, place),
+            axis: None,
+        })
+    }
+}
+
+/// Which movers each pose moves, `pose` → rising indices into `movers`.
+pub fn moved_by_poses<'a>(
+    rig: &Rig,
+    poses: impl IntoIterator<Item = &'a Pose>,
+    movers: &[Mover],
+) -> Vec<Vec<usize>> {
+    let moved = |pose: &Pose| (0..movers.len()).filter(|&m| movers[m].is_moved(rig, pose)).collect();
+    poses.into_iter().map(moved).collect()
 }
 
 /// The support of every mover that some example moves.
@@ -116,46 +142,47 @@ pub fn moved_by_examples(set: &ExampleSet, movers: &[Mover]) -> Vec<Vec<usize>> 
 /// A mover that is never seen alone gets its share of the examples that move it with others:
 /// each point's displacement is divided among the moved joints by nearness.
 pub fn joint_supports(
-    set: &ExampleSet,
-    displacements: &RestDisplacements,
+    seen: &Observations,
     movers: &[Mover],
     moved: &[Vec<usize>],
     cut: Cut,
-) -> Vec<JointSupport> {
-    let nearness = Nearness::new(set.rig(), displacements);
-    (0..movers.len())
-        .into_par_iter()
-        .filter_map(|mover| {
-            let alone: Vec<usize> = (0..set.len()).filter(|&e| moved[e] == [mover]).collect();
-            let together = || (0..set.len()).filter(|&e| moved[e].contains(&mover)).collect();
-            let is_alone = !alone.is_empty();
-            let examples: Vec<usize> = if is_alone { alone } else { together() };
-            let share = |example: usize, point: usize| {
-                if is_alone { 1.0 } else { nearness.share(mover, &moved[example], movers, point) }
-            };
-            (!examples.is_empty())
-                .then(|| cut_support(movers[mover], examples, is_alone, displacements, share, cut))
-        })
-        .collect()
+) -> Result<Vec<JointSupport>, StoreError> {
+    let nearness = Arc::new(Nearness::new(seen, movers, moved));
+    let support = |mover: usize| {
+        let alone: Vec<usize> = (0..seen.len()).filter(|&e| moved[e] == [mover]).collect();
+        let (examples, sharing) = if alone.is_empty() {
+            let examples: Vec<usize> = (0..seen.len()).filter(|&e| moved[e].contains(&mover)).collect();
+            let sharing = Sharing::new(nearness.clone(), mover, &examples, moved);
+            (examples, Some(sharing))
+        } else {
+            (alone, None)
+        };
+        let is_seen = !examples.is_empty();
+        is_seen.then(|| cut_support(movers[mover], examples, sharing, &seen.displacements, cut))
+    };
+    (0..movers.len()).into_par_iter().filter_map(support).collect()
 }
 
 fn cut_support(
     mover: Mover,
     examples: Vec<usize>,
-    is_alone: bool,
+    sharing: Option<Sharing>,
     displacements: &RestDisplacements,
-    share: impl Fn(usize, usize) -> f32,
     cut: Cut,
-) -> JointSupport {
-    let point_count = displacements.points.group_count();
-    let mut largest_at = vec![0f32; point_count];
-    for &example in &examples {
-        for (point, (largest, u)) in
-            largest_at.iter_mut().zip(displacements.positions_of(example)).enumerate()
-        {
-            *largest = largest.max(u.length() * share(example, point));
+) -> Result<JointSupport, StoreError> {
+    let mut largest_at: Vec<f32> = Vec::with_capacity(displacements.points.group_count());
+    let of_tile = |tile: &Tile<'_>| -> Vec<f32> {
+        let mut largest_at = vec![0f32; tile.places.len()];
+        for example in 0..examples.len() {
+            let observed = largest_at.iter_mut().zip(tile.row(example)).zip(tile.places.clone());
+            for ((largest, u), point) in observed {
+                let share = sharing.as_ref().map_or(1.0, |sharing| sharing.share(example, point));
+                *largest = largest.max(u.length() * share);
+            }
         }
-    }
+        largest_at
+    };
+    displacements.positions.fold_tiles(&examples, 8192, |_| true, of_tile, |part| largest_at.extend(part))?;
     let largest = largest_at.iter().copied().fold(0.0, f32::max);
     let (mut points, mut mask) = (Vec::new(), Vec::new());
     for (point, &here) in largest_at.iter().enumerate() {
@@ -165,19 +192,7 @@ fn cut_support(
             mask.push(amount as f32);
         }
     }
-    let mut support =
-        JointSupport { mover, points, mask, examples, displacements: Vec::new(), shares: Vec::new() };
-    for &example in &support.examples {
-        let observed = displacements.positions_of(example);
-        for (&point, &mask) in support.points.iter().zip(&support.mask) {
-            let share = share(example, point as usize);
-            support.displacements.push(observed[point as usize] * (mask * share));
-            if !is_alone {
-                support.shares.push(share);
-            }
-        }
-    }
-    support
+    Ok(JointSupport { mover, points, mask, examples, sharing })
 }
 
 /// 1 inside the support, 0 outside.
@@ -196,17 +211,24 @@ fn border_mask(displacement: f64, largest: f64, cut: Cut) -> f64 {
     }
 }
 
-/// How near each point of the skin is to each joint, to divide displacements among joints that
-/// were moved together.
+/// How near each point of the skin is to each mover, to divide displacements among joints that were
+/// moved together.
+#[derive(Debug)]
 struct Nearness {
-    /// `point`
-    positions: Vec<glam::DVec3>,
-    /// `joint`: position and reach
-    joints: Vec<(glam::DVec3, f64)>,
+    /// `mover × point`: logarithms
+    affinities: Vec<Vec<f64>>,
+    /// sets of movers that examples move
+    sets: Vec<Vec<usize>>,
+    /// `set × point`: logarithm of the sum of their affinities; empty where that would take much memory
+    totals: Vec<Vec<f64>>,
 }
 
+/// Entries of the table of totals at most.
+const MOST_TOTALS: usize = 1 << 23;
+
 impl Nearness {
-    fn new(rig: &Rig, displacements: &RestDisplacements) -> Self {
+    fn new(seen: &Observations, movers: &[Mover], moved: &[Vec<usize>]) -> Self {
+        let (rig, points) = (&seen.rig, &seen.displacements.points);
         let skeleton = rig.skeleton();
         let position = |joint| skeleton.rest_position(joint);
         // A joint reaches about as far as its neighbours are away.
@@ -217,30 +239,57 @@ impl Nearness {
             let mean = distances.iter().sum::<f64>() / distances.len().max(1) as f64;
             if mean > 0.0 { 0.5 * mean } else { 0.1 * rig.mesh().size() }
         };
-        let points = &displacements.points;
-        Self {
-            positions: (0..points.group_count())
-                .map(|point| rig.mesh().positions()[points.first_vertex(point)].as_dvec3())
-                .collect(),
-            joints: (0..skeleton.joint_count()).map(|joint| (position(joint), reach(joint))).collect(),
-        }
-    }
-
-    /// Exponent of the affinity of a point to a mover; controls are equally near everywhere.
-    fn log_affinity(&self, mover: Mover, point: usize) -> f64 {
-        match mover {
+        let at = |point: usize| rig.mesh().positions()[points.first_vertex(point)].as_dvec3();
+        let affinities = movers.par_iter().map(|mover| match *mover {
             Mover::Joint(joint) => {
-                let (position, reach) = self.joints[joint];
-                -0.5 * (self.positions[point].distance(position) / reach).powi(2)
+                let (position, reach) = (position(joint), reach(joint));
+                let affinity = |point| -0.5 * (at(point).distance(position) / reach).powi(2);
+                (0..points.group_count()).map(affinity).collect()
             }
-            Mover::Control(_) => 0.0,
+            // Controls are equally near everywhere.
+            Mover::Control(_) => vec![0.0; points.group_count()],
+        });
+        let mut sets = moved.to_vec();
+        sets.sort_unstable();
+        sets.dedup();
+        let mut nearness = Self { affinities: affinities.collect(), sets, totals: Vec::new() };
+        if nearness.sets.len() * points.group_count() <= MOST_TOTALS {
+            let totals = (0..nearness.sets.len()).into_par_iter().map(|set| {
+                (0..points.group_count()).map(|point| nearness.total_of(set, point)).collect::<Vec<f64>>()
+            });
+            nearness.totals = totals.collect();
         }
+        nearness
     }
 
-    /// The share of a point's displacement that is `mover`'s doing, among those `moved`.
-    fn share(&self, mover: usize, moved: &[usize], movers: &[Mover], point: usize) -> f32 {
-        let own = self.log_affinity(movers[mover], point);
-        let total: f64 = moved.iter().map(|&m| (self.log_affinity(movers[m], point) - own).exp()).sum();
-        (1.0 / total) as f32
+    fn total_of(&self, set: usize, point: usize) -> f64 {
+        let affinities = || self.sets[set].iter().map(|&mover| self.affinities[mover][point]);
+        let nearest = affinities().fold(f64::MIN, f64::max);
+        nearest + affinities().map(|affinity| (affinity - nearest).exp()).sum::<f64>().ln()
+    }
+}
+
+/// One mover's share of what it does together with others.
+#[derive(Debug, Clone)]
+struct Sharing {
+    nearness: Arc<Nearness>,
+    mover: usize,
+    /// `example` of the support → index of the set of movers
+    set_of: Vec<u32>,
+}
+
+impl Sharing {
+    fn new(nearness: Arc<Nearness>, mover: usize, examples: &[usize], moved: &[Vec<usize>]) -> Self {
+        let set_of = |&e: &usize| nearness.sets.partition_point(|set| *set < moved[e]) as u32;
+        let set_of = examples.iter().map(set_of).collect();
+        Self { nearness, mover, set_of }
+    }
+
+    /// The share of a point's displacement that is the mover's doing, by place among its examples.
+    fn share(&self, example: usize, point: usize) -> f32 {
+        let set = self.set_of[example] as usize;
+        let known = self.nearness.totals.get(set).map(|totals| totals[point]);
+        let total = known.unwrap_or_else(|| self.nearness.total_of(set, point));
+        (self.nearness.affinities[self.mover][point] - total).exp() as f32
     }
 }

@@ -1,7 +1,8 @@
 //! PCA and radial interpolation against numpy and scipy (fixtures/make_fixtures.py).
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use eigenskin::basis::principal_components;
+use eigenskin::basis::PrincipalComponents;
+use eigenskin::displacements::tall_matrix::HeldFields;
 use eigenskin::driver::{FeatureGroup, Kernel, RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
 use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::pose::Pose;
@@ -29,13 +30,15 @@ fn principal_components_equal_numpys_svd() {
             row.chunks_exact(3).map(|p| Vec3::new(p[0] as f32, p[1] as f32, p[2] as f32)).collect::<Vec<_>>()
         })
         .collect();
-    let found = principal_components(&fields, 6);
+    let held = HeldFields::new(fields, 6);
+    let found = PrincipalComponents::of(&held.matrix(), None).unwrap();
+    let shown = found.fields_and_coordinates(&held.matrix(), found.count()).unwrap();
     let expected = numbers(&data["singular_values"]);
     assert_eq!(found.count(), expected.len());
     for (component, expected_field) in rows(&data["components"]).iter().enumerate() {
         let relative = (found.singular_values[component] - expected[component]).abs() / expected[0];
         assert!(relative < 1e-10, "singular value {component}: {relative:e}");
-        let field: Vec<f64> = found.field(&fields, component).iter().flat_map(DVec3::to_array).collect();
+        let field: Vec<f64> = shown.fields[component].iter().flat_map(DVec3::to_array).collect();
         let worst = field.iter().zip(expected_field).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-10, "component {component}: {worst:e}");
     }

@@ -212,7 +212,8 @@ fn parts_never_separate() {
     let mut true_across = 0f64;
     for example in 0..set.len() {
         let at = |v: u32| {
-            true_corrections.positions_of(example)[true_corrections.points.group_of(v as usize)].as_dvec3()
+            true_corrections.positions.held_of(example)[true_corrections.points.group_of(v as usize)]
+                .as_dvec3()
         };
         for t in character.rig.mesh().triangles() {
             for (a, b) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {

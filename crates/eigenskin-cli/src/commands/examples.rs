@@ -370,7 +370,8 @@ fn list(file: &Path, output: &Output) -> Result<()> {
     let mut entries = Vec::with_capacity(list.set.len());
     for (index, example) in list.set.examples().iter().enumerate() {
         let (point, delta) = displacements
-            .positions_of(index)
+            .positions
+            .held_of(index)
             .iter()
             .enumerate()
             .map(|(point, d)| (point, f64::from(d.length())))

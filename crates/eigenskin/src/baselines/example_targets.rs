@@ -17,7 +17,7 @@ use crate::numeric::Matrix;
 use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::skinning::{BaseSkinning, PosedSkinning};
-use crate::supports::{Mover, moved_by_examples};
+use crate::supports::{Mover, moved_by_poses};
 
 /// Weights of whole examples over the pose.
 ///
@@ -62,35 +62,38 @@ impl PoseWeights {
     pub fn fit(set: &ExampleSet, params: &EigenSkinParams) -> Result<Self, FitError> {
         let displacements = skinned_displacements(set, params.base.closed_form());
         let movers = Mover::all(set.rig());
-        let spaces = pose_spaces(&moved_by_examples(set, &movers), movers.len())
-            .into_iter()
-            .map(|space| {
-                let poses = || space.examples.iter().map(|&example| &set.examples()[example].pose);
-                let groups =
-                    space.movers.iter().flat_map(|&mover| feature_groups(set.rig(), movers[mover], poses()));
-                let samples = Samples::measure(groups.collect(), set.rig().skeleton(), poses());
-                let fields: Vec<&[Vec3]> =
-                    space.examples.iter().map(|&example| displacements.positions_of(example)).collect();
-                let driver = cardinal_driver(&samples, &fields, &params.interpolation).map_err(|error| {
-                    let named = |sample: usize| {
-                        let example = sample.checked_sub(1).map(|at| &set.examples()[space.examples[at]]);
-                        example.map_or("rest".to_string(), |example| example.name.clone())
-                    };
-                    let joints: Vec<&str> =
-                        space.movers.iter().map(|&mover| movers[mover].name(set.rig())).collect();
-                    match error {
-                        RbfError::Singular { first, second, .. } => FitError::TooClose {
-                            joint: joints.join(", "),
-                            first: named(first),
-                            second: named(second),
-                            error,
-                        },
-                        RbfError::BadParameter { .. } => FitError::Parameter(error),
-                    }
-                })?;
-                Ok((space.examples, driver))
-            })
-            .collect::<Result<_, FitError>>()?;
+        let spaces = pose_spaces(
+            &moved_by_poses(set.rig(), set.examples().iter().map(|example| &example.pose), &movers),
+            movers.len(),
+        )
+        .into_iter()
+        .map(|space| {
+            let poses = || space.examples.iter().map(|&example| &set.examples()[example].pose);
+            let groups =
+                space.movers.iter().flat_map(|&mover| feature_groups(set.rig(), movers[mover], poses()));
+            let samples = Samples::measure(groups.collect(), set.rig().skeleton(), poses());
+            let fields: Vec<&[Vec3]> =
+                space.examples.iter().map(|&example| displacements.positions.held_of(example)).collect();
+            let driver = cardinal_driver(&samples, &fields, &params.interpolation).map_err(|error| {
+                let named = |sample: usize| {
+                    let example = sample.checked_sub(1).map(|at| &set.examples()[space.examples[at]]);
+                    example.map_or("rest".to_string(), |example| example.name.clone())
+                };
+                let joints: Vec<&str> =
+                    space.movers.iter().map(|&mover| movers[mover].name(set.rig())).collect();
+                match error {
+                    RbfError::Singular { first, second, .. } => FitError::TooClose {
+                        joint: joints.join(", "),
+                        first: named(first),
+                        second: named(second),
+                        error,
+                    },
+                    RbfError::BadParameter { .. } => FitError::Parameter(error),
+                }
+            })?;
+            Ok((space.examples, driver))
+        })
+        .collect::<Result<_, FitError>>()?;
         Ok(Self { rig: set.rig().clone(), example_count: set.len(), spaces })
     }
 
@@ -114,7 +117,7 @@ impl ExampleTargets {
     pub fn new(set: &ExampleSet, base: BaseSkinning, weights: PoseWeights) -> Self {
         let pulled = skinned_displacements(set, base);
         let of_vertices = |example: usize| {
-            let points = pulled.positions_of(example);
+            let points = pulled.positions.held_of(example);
             (0..set.rig().vertex_count()).map(|vertex| points[pulled.points.group_of(vertex)]).collect()
         };
         Self { base, weights, displacements: (0..set.len()).map(of_vertices).collect() }

@@ -4,4 +4,4 @@ pub mod ica;
 pub mod pca;
 
 pub use ica::{IcaParams, IndependentComponents, independent_components};
-pub use pca::{PrincipalComponents, principal_components};
+pub use pca::{ComponentFields, PrincipalComponents};

@@ -1,12 +1,17 @@
 //! Principal components of displacements (EigenSkin §2.3): A = U D Vᵀ, uncentred, so that rest
 //! stays zero.
 //!
-//! The thin SVD is found from the small Gram matrix AᵀA, accumulated in `f64`. Components below
-//! 1e-7 of the largest singular value are lost in its rounding and left out.
+//! Up to a few hundred examples the thin SVD is found from the small Gram matrix AᵀA, accumulated in
+//! `f64`; components below 1e-7 of the largest singular value are lost in its rounding and left out.
+//! Of more examples, when few components are wanted, only the range of those is found: a random
+//! subspace is turned towards them by multiplying with AᵀA a few times (Halko, Martinsson, Tropp 2011).
 
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 
-use crate::numeric::{Matrix, symmetric_eigen};
+use crate::displacements::StoreError;
+use crate::displacements::tall_matrix::TallMatrix;
+use crate::numeric::{Matrix, orthonormal, symmetric_eigen};
+use crate::random::SplitMix64;
 
 /// Components of observed displacement fields, most important first.
 #[derive(Debug, Clone)]
@@ -14,42 +19,76 @@ pub struct PrincipalComponents {
     /// `component` (the diagonal of D), falling
     pub singular_values: Vec<f64>,
     /// `component × example`: right singular vectors (Vᵀ)
-    right: Vec<Vec<f64>>,
+    pub right: Vec<Vec<f64>>,
+    /// `example`: ‖u‖², also of what no component shows
+    pub energies: Vec<f64>,
+    /// whether there are components beyond these
+    is_cut: bool,
+}
+
+/// Components as displacement fields.
+#[derive(Debug, Clone)]
+pub struct ComponentFields {
+    /// `component` → `point`: left singular vectors û, of unit norm
+    pub fields: Vec<Vec<DVec3>>,
+    /// `component` → `example`: the examples' coordinates on them (rows of D Vᵀ)
+    pub coordinates: Vec<Vec<f64>>,
 }
 
 const SMALLEST: f64 = 1e-7;
-
-/// Decomposes displacement fields, `example × point`.
-pub fn principal_components(fields: &[Vec3], example_count: usize) -> PrincipalComponents {
-    let point_count = fields.len() / example_count.max(1);
-    let field = |example: usize| &fields[example * point_count..(example + 1) * point_count];
-    let mut gram = Matrix::zeros(example_count, example_count);
-    for a in 0..example_count {
-        for b in 0..=a {
-            let product = field(a).iter().zip(field(b)).map(|(u, v)| u.as_dvec3().dot(v.as_dvec3())).sum();
-            gram[(a, b)] = product;
-            gram[(b, a)] = product;
-        }
-    }
-    PrincipalComponents::of_gram(&gram)
-}
+/// Up to this number of examples all components are found.
+const FEW_EXAMPLES: usize = 256;
+/// Directions beside those wanted, and rounds of turning them.
+const SPARE: usize = 16;
+const ROUNDS: usize = 4;
 
 impl PrincipalComponents {
+    /// Of a matrix of displacements. Of many examples only the first `most`, if that is given.
+    pub fn of(matrix: &TallMatrix<'_>, most: Option<usize>) -> Result<Self, StoreError> {
+        let count = matrix.examples.len();
+        match most {
+            Some(most) if count > FEW_EXAMPLES && most + SPARE < count => Self::leading(matrix, most),
+            _ => Ok(Self::of_gram(&matrix.gram()?)),
+        }
+    }
+
     /// From the Gram matrix AᵀA of the fields, `example × example`.
-    pub(crate) fn of_gram(gram: &Matrix) -> Self {
-        let example_count = gram.nrows();
+    fn of_gram(gram: &Matrix) -> Self {
         let (values, vectors) = symmetric_eigen(gram);
+        let energies = (0..gram.nrows()).map(|example| gram[(example, example)]).collect();
+        Self::of_eigen(&values, &vectors, energies, false)
+    }
+
+    /// The first components, by subspace iteration.
+    fn leading(matrix: &TallMatrix<'_>, most: usize) -> Result<Self, StoreError> {
+        let count = matrix.examples.len();
+        let mut random = SplitMix64(most as u64);
+        let mut directions =
+            orthonormal(&Matrix::from_fn(count, most + SPARE, |_, _| random.between(-1.0, 1.0)));
+        for _ in 0..ROUNDS {
+            directions = orthonormal(&matrix.gram_times(&directions)?);
+        }
+        let within = directions.transpose() * matrix.gram_times(&directions)?;
+        let symmetric =
+            Matrix::from_fn(within.nrows(), within.ncols(), |a, b| 0.5 * (within[(a, b)] + within[(b, a)]));
+        let (mut values, vectors) = symmetric_eigen(&symmetric);
+        values.truncate(most);
+        Ok(Self::of_eigen(&values, &(&directions * vectors), matrix.energies()?, true))
+    }
+
+    fn of_eigen(values: &[f64], vectors: &Matrix, energies: Vec<f64>, is_cut: bool) -> Self {
         let largest = values.first().map_or(0.0, |value| value.max(0.0).sqrt());
-        let mut components = PrincipalComponents { singular_values: Vec::new(), right: Vec::new() };
+        let mut found = Self { singular_values: Vec::new(), right: Vec::new(), energies, is_cut };
         for (component, value) in values.iter().enumerate() {
             let singular = value.max(0.0).sqrt();
             if singular <= SMALLEST * largest || singular == 0.0 {
+                found.is_cut = false;
                 break;
             }
-            components.singular_values.push(singular);
-            components.right.push((0..example_count).map(|example| vectors[(example, component)]).collect());
+            found.singular_values.push(singular);
+            found.right.push((0..vectors.nrows()).map(|example| vectors[(example, component)]).collect());
         }
-        components
+        found
     }
 
     /// Number of components with a meaning.
@@ -57,43 +96,45 @@ impl PrincipalComponents {
         self.singular_values.len()
     }
 
-    /// The examples' coordinates on one component up to its sign, `example`.
-    pub(crate) fn unsigned_coordinates(&self, component: usize) -> Vec<f64> {
-        self.right[component].iter().map(|v| v * self.singular_values[component]).collect()
+    /// Squared lengths of all components, falling.
+    pub fn squares(&self) -> impl Iterator<Item = f64> + '_ {
+        self.singular_values.iter().map(|s| s * s)
     }
 
-    /// The coordinate of another field on one component up to its sign, from the products of that field
-    /// with the examples, `example`.
-    pub(crate) fn unsigned_coordinate_of(&self, products: &[f64], component: usize) -> f64 {
-        let sum: f64 = self.right[component].iter().zip(products).map(|(v, g)| v * g).sum();
-        sum / self.singular_values[component]
+    /// Squared displacements over all examples that the components after the first `count` show.
+    pub fn energy_after(&self, count: usize) -> f64 {
+        if self.is_cut {
+            (self.energies.iter().sum::<f64>() - self.squares().take(count).sum::<f64>()).max(0.0)
+        } else {
+            // An empty sum is −0.
+            self.squares().skip(count).sum::<f64>() + 0.0
+        }
     }
 
-    /// One left singular vector û as a displacement field, `point`, of unit norm; its largest
-    /// component is positive, so that every run and machine gives the same sign.
-    pub fn field(&self, fields: &[Vec3], component: usize) -> Vec<DVec3> {
-        self.field_and_coordinates(fields, component).0
-    }
-
-    /// [`Self::field`], and the examples' coordinates on it (a row of D Vᵀ), `example`.
-    pub fn field_and_coordinates(&self, fields: &[Vec3], component: usize) -> (Vec<DVec3>, Vec<f64>) {
-        let weights = &self.right[component];
-        let point_count = fields.len() / weights.len();
-        let mut sum = vec![DVec3::ZERO; point_count];
-        for (weight, field) in weights.iter().zip(fields.chunks_exact(point_count)) {
-            for (sum, u) in sum.iter_mut().zip(field) {
-                *sum += *weight * u.as_dvec3();
+    /// The first `count` components as fields. The largest entry of a field is positive, so that every
+    /// run and machine gives the same sign.
+    pub fn fields_and_coordinates(
+        &self,
+        matrix: &TallMatrix<'_>,
+        count: usize,
+    ) -> Result<ComponentFields, StoreError> {
+        let weights = Matrix::from_fn(matrix.examples.len(), count, |example, component| {
+            self.right[component][example] / self.singular_values[component]
+        });
+        let mut fields = matrix.combined(&weights)?;
+        let mut coordinates = Vec::with_capacity(count);
+        for (component, field) in fields.iter_mut().enumerate() {
+            let largest = field
+                .iter()
+                .flat_map(DVec3::to_array)
+                .fold(0.0f64, |largest, x| if x.abs() > largest.abs() { x } else { largest });
+            let sign = if largest < 0.0 { -1.0 } else { 1.0 };
+            for u in field.iter_mut() {
+                *u *= sign;
             }
+            let length = sign * self.singular_values[component];
+            coordinates.push(self.right[component].iter().map(|weight| weight * length).collect());
         }
-        let largest = sum
-            .iter()
-            .flat_map(DVec3::to_array)
-            .fold(0.0f64, |largest, x| if x.abs() > largest.abs() { x } else { largest });
-        let scale = largest.signum() / self.singular_values[component];
-        for u in &mut sum {
-            *u *= scale;
-        }
-        let length = largest.signum() * self.singular_values[component];
-        (sum, weights.iter().map(|weight| weight * length).collect())
+        Ok(ComponentFields { fields, coordinates })
     }
 }

@@ -4,14 +4,18 @@
 //! u_i^p = (Σ_b w_ib T_b^p)⁻¹ v_i^p − v_i⁰
 //! ```
 
+use std::borrow::Cow;
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
+use super::fields::Fields;
 use super::pulled_back::{APART, PullBackError, PulledBack, pull_back, pull_back_skinned};
 use crate::deformers::Base;
 use crate::examples::{Example, ExampleSet};
+use crate::rig::Rig;
 use crate::skinning::{BaseSkinning, PosedSkinning};
 use crate::vertex_groups::VertexGroups;
 
@@ -22,13 +26,13 @@ pub struct RestDisplacements {
     /// they never separate.
     pub points: VertexGroups,
     /// `example × point`
-    pub positions: Vec<Vec3>,
+    pub positions: Fields,
     /// `example × vertex`: differences to the unit rest normal, for the blended-matrix convention;
     /// empty for black boxes, whose shapes are shaded as they come out
-    pub normals: Vec<Vec3>,
-    /// `example` → `vertex`: what displacements at rest cannot reach, in the first root's axes;
-    /// empty for an example without
-    pub residuals: Vec<Vec<Vec3>>,
+    pub normals: Fields,
+    /// `example` → vertices, rising, with what displacements at rest cannot reach there, in the first
+    /// root's axes
+    pub residuals: Vec<Vec<(u32, Vec3)>>,
 }
 
 /// Pulls all examples back through `base`; examples of a black box must have been inverted.
@@ -50,65 +54,95 @@ fn gathered<E: Send>(
     set: &ExampleSet,
     pull: impl Fn(&Example, &[Vec<u32>]) -> Result<PulledBack, E> + Sync,
 ) -> Result<RestDisplacements, E> {
-    let points = skin_points(set);
-    let members = points.members();
-    let smooth_normals = set.rig().mesh().normals_of(set.rig().mesh().positions());
-    let pulled: Vec<(PulledBack, Vec<Vec3>)> = (0..set.len())
-        .into_par_iter()
-        .map(|index| {
-            let pulled = pull(&set.examples()[index], &members)?;
-            let skinning = pulled.skinning.as_ref();
-            let normals = skinning.map(|skinning| normal_changes(set, index, skinning, &smooth_normals));
-            Ok((pulled, normals.unwrap_or_default()))
-        })
+    let mut points = SkinPoints::new(set.rig());
+    set.examples().iter().for_each(|example| points.see(&example.positions));
+    let rest = RestSkin::new(set.rig(), points.groups());
+    let pulled: Vec<PulledExample> = set
+        .examples()
+        .par_iter()
+        .map(|example| Ok(rest.pulled(example, pull(example, &rest.members)?)))
         .collect::<Result<_, E>>()?;
-    let mut result = RestDisplacements {
-        points,
-        positions: Vec::with_capacity(set.len() * members.len()),
-        normals: Vec::with_capacity(set.len() * set.rig().vertex_count()),
-        residuals: Vec::with_capacity(set.len()),
-    };
-    for (PulledBack { deltas, residuals, .. }, normals) in pulled {
-        result.positions.extend(members.iter().map(|vertices| deltas[vertices[0] as usize]));
-        result.normals.extend(normals);
-        result.residuals.push(residuals);
+    let mut positions = Vec::with_capacity(set.len() * rest.points.group_count());
+    let mut normals = Vec::with_capacity(set.len() * set.rig().vertex_count());
+    let mut residuals = Vec::with_capacity(set.len());
+    for example in pulled {
+        positions.extend(example.positions);
+        normals.extend(example.normals);
+        residuals.push(example.residuals);
     }
-    Ok(result)
+    Ok(RestDisplacements {
+        positions: Fields::held(positions, rest.points.group_count()),
+        normals: Fields::held(normals, set.rig().vertex_count()),
+        residuals,
+        points: rest.points,
+    })
 }
 
-/// What one example does to the normals at rest, `vertex`.
-fn normal_changes(
-    set: &ExampleSet,
-    index: usize,
-    skinning: &PosedSkinning,
-    smooth_normals: &[Vec3],
-) -> Vec<Vec3> {
-    // Normals that we computed from the shape are compared with those computed from the rest shape,
-    // so that an artist's own normals are turned along and not replaced.
-    let own = set.examples()[index].normals.is_some();
-    let rest_normals = if own { set.rig().mesh().normals() } else { smooth_normals };
-    let normals = set.normals_of(index);
-    let pairs = normals.iter().zip(rest_normals).enumerate();
-    pairs
-        .map(|(vertex, (posed, rest))| {
-            (skinning.inverse_normal(vertex, posed.as_dvec3()) - rest.as_dvec3()).as_vec3()
-        })
-        .collect()
+/// One example at rest.
+#[derive(Debug, Clone)]
+pub struct PulledExample {
+    /// `point`
+    pub positions: Vec<Vec3>,
+    /// `vertex`; empty for black boxes
+    pub normals: Vec<Vec3>,
+    /// vertices, rising, with what displacements at rest cannot reach there
+    pub residuals: Vec<(u32, Vec3)>,
+}
+
+/// What examples are pulled back to.
+#[derive(Debug)]
+pub struct RestSkin<'a> {
+    rig: &'a Rig,
+    points: VertexGroups,
+    /// `point` → vertices
+    members: Vec<Vec<u32>>,
+    /// `vertex`: normals of the rest shape as its triangles give them
+    smooth_normals: Vec<Vec3>,
+}
+
+impl<'a> RestSkin<'a> {
+    /// The rest shape of a rig with the points that examples show ([`SkinPoints`]).
+    pub fn new(rig: &'a Rig, points: VertexGroups) -> Self {
+        let smooth_normals = rig.mesh().normals_of(rig.mesh().positions());
+        Self { rig, members: points.members(), points, smooth_normals }
+    }
+
+    /// The points of the skin.
+    pub fn points(&self) -> &VertexGroups {
+        &self.points
+    }
+
+    /// Pulls one example back through a skinning in closed form.
+    pub fn pull_skinned(&self, skinning: BaseSkinning, example: &Example) -> PulledExample {
+        self.pulled(example, pull_back_skinned(self.rig, skinning, example, &self.members))
+    }
+
+    fn pulled(&self, example: &Example, pulled: PulledBack) -> PulledExample {
+        let normals = pulled.skinning.as_ref().map(|skinning| self.normal_changes(example, skinning));
+        let residuals = (0..).zip(pulled.residuals).filter(|(_, w)| *w != Vec3::ZERO).collect();
+        let positions = self.members.iter().map(|vertices| pulled.deltas[vertices[0] as usize]).collect();
+        PulledExample { positions, normals: normals.unwrap_or_default(), residuals }
+    }
+
+    /// What one example does to the normals at rest, `vertex`.
+    fn normal_changes(&self, example: &Example, skinning: &PosedSkinning) -> Vec<Vec3> {
+        // Normals that we computed from the shape are compared with those computed from the rest shape,
+        // so that an artist's own normals are turned along and not replaced.
+        let mesh = self.rig.mesh();
+        let (posed, rest) = match &example.normals {
+            Some(normals) => (Cow::Borrowed(normals), mesh.normals()),
+            None => (Cow::Owned(mesh.normals_of(&example.positions)), self.smooth_normals.as_slice()),
+        };
+        let pairs = posed.iter().zip(rest).enumerate();
+        pairs
+            .map(|(vertex, (posed, rest))| {
+                (skinning.inverse_normal(vertex, posed.as_dvec3()) - rest.as_dvec3()).as_vec3()
+            })
+            .collect()
+    }
 }
 
 impl RestDisplacements {
-    /// Displacements of one example, `point`.
-    pub fn positions_of(&self, example: usize) -> &[Vec3] {
-        let count = self.points.group_count();
-        &self.positions[example * count..(example + 1) * count]
-    }
-
-    /// Normal displacements of one example, `vertex`; only where there are any.
-    pub fn normals_of(&self, example: usize) -> &[Vec3] {
-        let count = self.points.vertex_count();
-        &self.normals[example * count..(example + 1) * count]
-    }
-
     /// The vertices of some points (rising), rising, each with its place among the points.
     pub fn vertices_of(&self, points: &[u32]) -> Vec<(u32, usize)> {
         let mut place_of = vec![usize::MAX; self.points.group_count()];
@@ -122,22 +156,53 @@ impl RestDisplacements {
     }
 }
 
-/// Seam duplicates grouped, except those that examples pull apart.
-fn skin_points(set: &ExampleSet) -> VertexGroups {
-    let seams = set.rig().seams();
-    let limit = (APART * set.rig().mesh().size()) as f32;
-    let together = |a: u32, b: u32| {
-        set.examples().iter().all(|e| e.positions[a as usize].distance(e.positions[b as usize]) <= limit)
-    };
-    let mut point_of: Vec<u32> = (0..set.rig().vertex_count() as u32).collect();
-    for vertices in seams.members().into_iter().filter(|vertices| vertices.len() > 1) {
-        let mut firsts: Vec<u32> = Vec::new();
-        for vertex in vertices {
-            match firsts.iter().find(|&&first| together(first, vertex)) {
-                Some(&first) => point_of[vertex as usize] = first,
-                None => firsts.push(vertex),
+/// Seam duplicates that are one point of the skin: all except those that examples pull apart.
+#[derive(Debug)]
+pub struct SkinPoints {
+    /// vertices that share a place at rest, each list longer than one
+    seams: Vec<Vec<u32>>,
+    /// pairs of such vertices that some example pulls apart
+    apart: HashSet<(u32, u32)>,
+    limit: f32,
+    vertex_count: usize,
+}
+
+impl SkinPoints {
+    /// Before any example was seen.
+    pub fn new(rig: &Rig) -> Self {
+        Self {
+            seams: rig.seams().members().into_iter().filter(|vertices| vertices.len() > 1).collect(),
+            apart: HashSet::new(),
+            limit: (APART * rig.mesh().size()) as f32,
+            vertex_count: rig.vertex_count(),
+        }
+    }
+
+    /// Looks at the shape of an example, `vertex`.
+    pub fn see(&mut self, positions: &[Vec3]) {
+        for vertices in &self.seams {
+            for (place, &b) in vertices.iter().enumerate() {
+                for &a in &vertices[..place] {
+                    if positions[a as usize].distance(positions[b as usize]) > self.limit {
+                        self.apart.insert((a, b));
+                    }
+                }
             }
         }
     }
-    VertexGroups::by_key(point_of.len(), |vertex| point_of[vertex])
+
+    /// The points.
+    pub fn groups(&self) -> VertexGroups {
+        let mut point_of: Vec<u32> = (0..self.vertex_count as u32).collect();
+        for vertices in &self.seams {
+            let mut firsts: Vec<u32> = Vec::new();
+            for &vertex in vertices {
+                match firsts.iter().find(|&&first| !self.apart.contains(&(first, vertex))) {
+                    Some(&first) => point_of[vertex as usize] = first,
+                    None => firsts.push(vertex),
+                }
+            }
+        }
+        VertexGroups::by_key(point_of.len(), |vertex| point_of[vertex])
+    }
 }

@@ -4,10 +4,11 @@
 //! D Vᵀ). When it moves several, their overlapping bases share the displacement by joint least
 //! squares.
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::displacements::RestDisplacements;
+use crate::displacements::projections::{FieldsOnPoints, Projections};
+use crate::displacements::{RestDisplacements, StoreError};
 use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 
 /// The kept displacement fields of one support.
@@ -34,18 +35,60 @@ impl KeptBasis {
 /// Directions weaker than this share of the strongest are left out of the least squares.
 const RANK_CUT: f64 = 1e-10;
 
-/// Coordinates of every example: `example` → for each of `acting[example]` (indices into `bases`)
-/// its coordinates, `component`.
-pub fn example_coordinates(
+/// The inner products of all bases' fields with each other and with the examples.
+pub fn projections_on<'a>(
     displacements: &RestDisplacements,
+    bases: impl Iterator<Item = &'a KeptBasis>,
+) -> Result<Projections, StoreError> {
+    let fields = |basis: &'a KeptBasis| FieldsOnPoints { points: &basis.points, fields: &basis.fields };
+    Projections::new(&displacements.positions, &bases.map(fields).collect::<Vec<_>>())
+}
+
+/// Coordinates of every example: `example` → for each of `acting[example]` (indices into `bases`)
+/// its coordinates, `component`. Minimises ‖u − Σ_j Σ_k α_jk û^jk‖² over the acting bases.
+pub fn example_coordinates(
+    projections: &Projections,
     bases: &[KeptBasis],
     acting: &[Vec<usize>],
 ) -> Vec<Vec<Vec<f64>>> {
+    let first_field = first_fields(bases);
+    let fields_of = |acting: &Vec<usize>| -> Vec<usize> {
+        acting.iter().flat_map(|&basis| first_field[basis]..first_field[basis + 1]).collect()
+    };
+    let mut sets: Vec<&Vec<usize>> = acting.iter().collect();
+    sets.sort_unstable();
+    sets.dedup();
+    let inverses: Vec<Matrix> = sets
+        .par_iter()
+        .map(|acting| {
+            let fields = fields_of(acting);
+            let gram =
+                Matrix::from_fn(fields.len(), fields.len(), |a, b| projections.gram[(fields[a], fields[b])]);
+            symmetric_pseudo_inverse(&gram, RANK_CUT)
+        })
+        .collect();
     acting
         .par_iter()
         .enumerate()
-        .map(|(example, acting)| joint_least_squares(displacements.positions_of(example), bases, acting))
+        .map(|(example, acting)| {
+            let inverse = &inverses[sets.partition_point(|set| *set < acting)];
+            let fields = fields_of(acting);
+            let right: Vec<f64> = fields.iter().map(|&f| projections.of_examples[(example, f)]).collect();
+            let mut solution = (0..fields.len())
+                .map(|row| right.iter().enumerate().map(|(column, r)| inverse[(row, column)] * r).sum());
+            let count = |basis: usize| bases[basis].component_count();
+            acting.iter().map(|&basis| solution.by_ref().take(count(basis)).collect()).collect()
+        })
         .collect()
+}
+
+/// The first field of every basis among all, and their number.
+fn first_fields(bases: &[KeptBasis]) -> Vec<usize> {
+    let mut first = vec![0];
+    for basis in bases {
+        first.push(first[first.len() - 1] + basis.component_count());
+    }
+    first
 }
 
 /// The coordinates of one support's basis in the examples that move its joint.
@@ -106,77 +149,21 @@ impl SupportCoordinates {
 
 /// ‖u − Σ α û‖ / ‖u‖ over all examples; zero when there was nothing to correct.
 pub fn rest_space_error(
-    displacements: &RestDisplacements,
+    projections: &Projections,
     bases: &[KeptBasis],
     acting: &[Vec<usize>],
     coordinates: &[Vec<Vec<f64>>],
 ) -> f64 {
-    let sums: Vec<(f64, f64)> = acting
-        .par_iter()
-        .zip(coordinates)
-        .enumerate()
-        .map(|(example, (acting, coordinates))| {
-            let observed = displacements.positions_of(example);
-            let mut left: Vec<DVec3> = observed.iter().map(|u| u.as_dvec3()).collect();
-            for (&basis, alphas) in acting.iter().zip(coordinates) {
-                let basis = &bases[basis];
-                for (alpha, field) in alphas.iter().zip(basis.fields.chunks_exact(basis.points.len().max(1)))
-                {
-                    for (&point, u) in basis.points.iter().zip(field) {
-                        left[point as usize] -= *alpha * u.as_dvec3();
-                    }
-                }
-            }
-            let all: f64 = observed.iter().map(|u| u.as_dvec3().length_squared()).sum();
-            (left.iter().map(|u| u.length_squared()).sum(), all)
-        })
-        .collect();
-    let (left, all) = sums.iter().fold((0.0, 0.0), |sum, next| (sum.0 + next.0, sum.1 + next.1));
-    if all > 0.0 { (left / all).sqrt() } else { 0.0 }
-}
-
-/// Minimises ‖u − Σ_j Σ_k α_jk û^jk‖² over the coordinates of the acting bases.
-fn joint_least_squares(observed: &[Vec3], bases: &[KeptBasis], acting: &[usize]) -> Vec<Vec<f64>> {
-    let fields: Vec<(usize, usize)> = acting
-        .iter()
-        .flat_map(|&basis| (0..bases[basis].component_count()).map(move |k| (basis, k)))
-        .collect();
-    let gram = Matrix::from_fn(fields.len(), fields.len(), |row, column| {
-        let ((a, i), (b, j)) = (fields[row], fields[column]);
-        inner_product(&bases[a], i, &bases[b], j)
-    });
-    let right: Vec<f64> = fields
-        .iter()
-        .map(|&(basis, component)| {
-            let basis = &bases[basis];
-            basis
-                .points
-                .iter()
-                .zip(basis.field(component))
-                .map(|(&point, u)| u.as_dvec3().dot(observed[point as usize].as_dvec3()))
-                .sum()
-        })
-        .collect();
-    let inverse = symmetric_pseudo_inverse(&gram, RANK_CUT);
-    let mut solution = (0..fields.len())
-        .map(|row| (0..fields.len()).map(|column| inverse[(row, column)] * right[column]).sum());
-    acting.iter().map(|&basis| solution.by_ref().take(bases[basis].component_count()).collect()).collect()
-}
-
-/// Inner product of two fields over the points they share.
-pub(super) fn inner_product(a: &KeptBasis, component_a: usize, b: &KeptBasis, component_b: usize) -> f64 {
-    let (field_a, field_b) = (a.field(component_a), b.field(component_b));
-    let (mut i, mut j, mut sum) = (0, 0, 0.0);
-    while i < a.points.len() && j < b.points.len() {
-        match a.points[i].cmp(&b.points[j]) {
-            std::cmp::Ordering::Less => i += 1,
-            std::cmp::Ordering::Greater => j += 1,
-            std::cmp::Ordering::Equal => {
-                sum += field_a[i].as_dvec3().dot(field_b[j].as_dvec3());
-                i += 1;
-                j += 1;
-            }
-        }
+    let first_field = first_fields(bases);
+    let (mut left, mut all) = (0.0, 0.0);
+    for (example, (acting, coordinates)) in acting.iter().zip(coordinates).enumerate() {
+        let alphas: Vec<(usize, f64)> = acting
+            .iter()
+            .zip(coordinates)
+            .flat_map(|(&basis, alphas)| (first_field[basis]..).zip(alphas.iter().copied()))
+            .collect();
+        all += projections.energies[example];
+        left += projections.squared_error(example, &alphas);
     }
-    sum
+    if all > 0.0 { (left / all).sqrt() } else { 0.0 }
 }

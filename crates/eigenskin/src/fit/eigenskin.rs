@@ -12,13 +12,13 @@ use super::regions::{Observed, Regions};
 use super::riding_fields::{normal_fields, residual_fields};
 use crate::basis::PrincipalComponents;
 use crate::deformers::Base;
-use crate::displacements::{PullBackError, RestDisplacements, rest_displacements};
+use crate::displacements::{Observations, ObservationsError, PullBackError, RestDisplacements, StoreError};
 use crate::driver::{Driver, Interpolant, RbfError, RbfFit, RbfParams, Ridge};
 use crate::examples::{ExampleSet, ExamplesError, MergedExample};
 use crate::model::{DisplacementBasis, Frame, Layer, Model, ModelError, Stage};
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
-use crate::supports::{JointSupport, Mover, SupportParams, moved_by_examples};
+use crate::supports::{JointSupport, Mover, SupportParams, moved_by_poses};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
@@ -138,9 +138,21 @@ pub enum FitError {
     /// An example that was not inverted through the deformers.
     #[error(transparent)]
     PullBack(#[from] PullBackError),
+    /// Displacements that cannot be read again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The layers do not fit the rig; a bug.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl From<ObservationsError> for FitError {
+    fn from(error: ObservationsError) -> Self {
+        match error {
+            ObservationsError::Examples(error) => Self::Examples(error),
+            ObservationsError::PullBack(error) => Self::PullBack(error),
+        }
+    }
 }
 
 /// Residuals below this share of the size are no match for what truncated bases leave; plain morph
@@ -149,28 +161,33 @@ const LEAST_RESIDUAL: f64 = 1e-4;
 
 /// Fits an EigenSkin model.
 pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<EigenSkinFit, FitError> {
+    let seen = Observations::of(examples, &params.base, params.allows_compromise())?;
+    fit_eigenskin_to(&seen, params)
+}
+
+/// Fits an EigenSkin model to what was observed, wherever that is kept.
+pub fn fit_eigenskin_to(seen: &Observations, params: &EigenSkinParams) -> Result<EigenSkinFit, FitError> {
     if let Some(threshold) = params.support.threshold.filter(|threshold| !(0.0..1.0).contains(threshold)) {
         return Err(FitError::Threshold(threshold));
     }
     if let Some(margin) = params.clamp_margin.filter(|margin| !(margin.is_finite() && *margin >= 0.0)) {
         return Err(FitError::ClampMargin(margin));
     }
-    let (set, merged) = examples.for_training(params.allows_compromise())?;
-    let movers = Mover::all(set.rig());
-    let moved = moved_by_examples(&set, &movers);
+    let movers = Mover::all(&seen.rig);
+    let moved = moved_by_poses(&seen.rig, &seen.poses, &movers);
 
     // §2.2, §2.3: displacements, where each joint acts, and what it does there.
-    let displacements = rest_displacements(&set, &params.base)?;
-    let observed = Observed { set: &set, displacements: &displacements, movers: &movers, moved: &moved };
+    let displacements = &seen.displacements;
+    let observed = Observed { seen, movers: &movers, moved: &moved };
     let regions = Regions::best(observed, params)?;
     let together = regions.acting.iter().any(|acting| acting.len() > 1);
     if together && params.coupling != Coupling::None {
-        return fit_coupled(observed, regions, params, merged);
+        return fit_coupled(observed, regions, params);
     }
     let Regions { threshold, supports, components, counts, bases, acting, coordinates, error } = regions;
 
     // §2.4: coordinates of the examples, interpolated over each joint's motion.
-    let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
+    let least_residual = LEAST_RESIDUAL * seen.rig.mesh().size();
     let acting_counts: Vec<usize> = acting.iter().map(Vec::len).collect();
     let per_support: Vec<(Layer, Option<Layer>, JointReport)> = (0..supports.len())
         .into_par_iter()
@@ -178,22 +195,22 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
             let observed =
                 SupportCoordinates::new(index, &acting, &coordinates, bases[index].component_count());
             let fit = fit_joint_driver(
-                &set,
+                seen,
                 &supports[index],
                 &observed,
                 &params.interpolation,
                 params.clamp_margin,
             )?;
             let normals = if params.normals && !displacements.normals.is_empty() {
-                normal_fields(&displacements, &supports[index], &observed)
+                normal_fields(displacements, &supports[index], &observed)?
             } else {
                 Vec::new()
             };
-            let report = report(set.rig(), &supports[index], &components[index], counts[index], &fit);
+            let report = report(&seen.rig, &supports[index], &components[index], counts[index], &fit);
             let left =
-                residual_fields(&displacements, &supports[index], &observed, &acting_counts, least_residual);
+                residual_fields(displacements, &supports[index], &observed, &acting_counts, least_residual);
             let residual = residual_layer(left, &report.name, &fit.driver);
-            Ok((layer(&displacements, &bases[index], normals, report.name.clone(), fit), residual, report))
+            Ok((layer(displacements, &bases[index], normals, report.name.clone(), fit), residual, report))
         })
         .collect::<Result<_, FitError>>()?;
 
@@ -204,12 +221,12 @@ pub fn fit_eigenskin(examples: &ExampleSet, params: &EigenSkinParams) -> Result<
         joints.push(report);
     }
     layers.extend(residuals);
-    let model = Model::new(set.rig().clone(), params.base.clone(), layers)?;
+    let model = Model::new(seen.rig.clone(), seen.base.clone(), layers)?;
     Ok(EigenSkinFit {
         model,
         joints,
-        merged,
-        example_count: set.len(),
+        merged: seen.merged.clone(),
+        example_count: seen.len(),
         support_threshold: threshold,
         rest_space_error: error,
         coupling: None,
@@ -222,9 +239,8 @@ fn fit_coupled(
     observed: Observed<'_>,
     regions: Regions,
     params: &EigenSkinParams,
-    merged: Vec<MergedExample>,
 ) -> Result<EigenSkinFit, FitError> {
-    let Observed { set, displacements, .. } = observed;
+    let (seen, displacements) = (observed.seen, &observed.seen.displacements);
     // Widths come from the examples that show a joint alone, where there are any.
     let alone: Vec<RbfFit> = (0..regions.supports.len())
         .into_par_iter()
@@ -232,21 +248,22 @@ fn fit_coupled(
             let (support, count) = (&regions.supports[index], regions.bases[index].component_count());
             let observed = SupportCoordinates::new(index, &regions.acting, &regions.coordinates, count);
             let observed = observed.only(&support.examples);
-            fit_joint_driver(set, support, &observed, &params.interpolation, params.clamp_margin)
+            fit_joint_driver(seen, support, &observed, &params.interpolation, params.clamp_margin)
         })
         .collect::<Result<_, FitError>>()?;
     let widths: Vec<f64> = alone.iter().map(width_of).collect();
     let (regions, mut coupled) = couple(observed, regions, &widths, params)?;
-    let joint_name = |support: usize| regions.supports[support].mover.name(set.rig()).to_string();
+    let joint_name = |support: usize| regions.supports[support].mover.name(&seen.rig).to_string();
     let mut names: Vec<String> = (0..regions.supports.len()).map(joint_name).collect();
     for pair in &coupled.pairs {
         let members: Vec<&str> = pair.supports.iter().map(|&support| names[support].as_str()).collect();
         names.push(members.join(" × "));
     }
-    let least_residual = LEAST_RESIDUAL * set.rig().mesh().size();
+    let least_residual = LEAST_RESIDUAL * seen.rig.mesh().size();
     let acting_counts: Vec<usize> = regions.acting.iter().map(Vec::len).collect();
     let (mut layers, mut residuals) = (Vec::new(), Vec::new());
-    for (index, layer) in coupled_layers(&coupled, displacements, &names, params.normals, params.clamp_margin)
+    for (index, layer) in
+        coupled_layers(&coupled, displacements, &names, params.normals, params.clamp_margin)?
     {
         if let Some(support) = regions.supports.get(index) {
             let seen = SupportCoordinates::of_examples(&support.examples, &coupled.coordinates[index]);
@@ -261,7 +278,7 @@ fn fit_coupled(
         .map(|index| JointReport {
             ridge: coupled.report.ridge,
             ..report(
-                set.rig(),
+                &seen.rig,
                 &regions.supports[index],
                 &regions.components[index],
                 kept(index),
@@ -285,10 +302,10 @@ fn fit_coupled(
     pairs.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     coupled.report.pairs = pairs;
     Ok(EigenSkinFit {
-        model: Model::new(set.rig().clone(), params.base.clone(), layers)?,
+        model: Model::new(seen.rig.clone(), seen.base.clone(), layers)?,
         joints,
-        merged,
-        example_count: set.len(),
+        merged: seen.merged.clone(),
+        example_count: seen.len(),
         support_threshold: regions.threshold,
         rest_space_error: coupled.error,
         coupling: Some(coupled.report),

@@ -3,45 +3,51 @@
 
 use super::coordinates::SupportCoordinates;
 use super::eigenskin::FitError;
+use crate::displacements::Observations;
 use crate::driver::{
-    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples, fit_rbf,
+    Clamp, Driver, FeatureGroup, FeatureScale, RbfError, RbfFit, RbfParams, Representation, Samples,
+    fit_rbf_on_centres,
 };
-use crate::examples::{ExampleSet, SAME_POSE};
+use crate::examples::SAME_POSE;
 use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::supports::{JointSupport, Mover};
 
+/// With more distinct settings of a joint, so many are centres and the rest is met by least squares.
+const MOST_CENTRES: usize = 256;
+
 /// Interpolates a support's coordinates over the motion of its joint. Examples that hold the joint
 /// alike but differ elsewhere agree on the mean.
 pub fn fit_joint_driver(
-    set: &ExampleSet,
+    seen: &Observations,
     support: &JointSupport,
     observed: &SupportCoordinates,
     interpolation: &RbfParams,
     clamp_margin: Option<f64>,
 ) -> Result<RbfFit, FitError> {
-    let rig = set.rig();
-    let pose = |example: usize| &set.examples()[example].pose;
+    let rig = &seen.rig;
+    let pose = |example: usize| &seen.poses[example];
     let groups = feature_groups(rig, support.mover, observed.examples.iter().map(|&e| pose(e)));
     let all = Samples::measure(groups, rig.skeleton(), observed.examples.iter().map(|&e| pose(e)));
 
     let coordinates: Vec<f64> = (0..observed.examples.len()).flat_map(|e| observed.of(e)).copied().collect();
     let (kept, values) = without_repeats(&all, &coordinates, observed.component_count);
-    let fit = fit_rbf(&all.select(&kept), &values, interpolation).map_err(|error| {
-        let name = |place: usize| match kept[place] {
-            0 => "rest".to_string(),
-            sample => set.examples()[observed.examples[sample - 1]].name.clone(),
-        };
-        match error {
-            RbfError::Singular { first, second, .. } => FitError::TooClose {
-                joint: support.mover.name(rig).to_string(),
-                first: name(first),
-                second: name(second),
-                error,
-            },
-            RbfError::BadParameter { .. } => FitError::Parameter(error),
-        }
-    })?;
+    let fit =
+        fit_rbf_on_centres(&all.select(&kept), &values, interpolation, MOST_CENTRES).map_err(|error| {
+            let name = |place: usize| match kept[place] {
+                0 => "rest".to_string(),
+                sample => seen.names[observed.examples[sample - 1]].clone(),
+            };
+            match error {
+                RbfError::Singular { first, second, .. } => FitError::TooClose {
+                    joint: support.mover.name(rig).to_string(),
+                    first: name(first),
+                    second: name(second),
+                    error,
+                },
+                RbfError::BadParameter { .. } => FitError::Parameter(error),
+            }
+        })?;
     let clamp =
         clamp_margin.map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
     Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })

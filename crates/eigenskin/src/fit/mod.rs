@@ -14,9 +14,9 @@ mod riding_fields;
 
 pub use allocation::Budget;
 pub use coupling::{Coupling, CouplingReport, PairReport};
-pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin};
+pub use eigenskin::{EigenSkinFit, EigenSkinParams, FitError, JointReport, fit_eigenskin, fit_eigenskin_to};
 pub use parameterization::{
     ParameterizationError, ParameterizationFit, ParameterizationParams, PartReport, SignalBasis,
-    fit_parameterization,
+    fit_parameterization, fit_parameterization_to,
 };
 pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};

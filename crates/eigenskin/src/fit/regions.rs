@@ -5,18 +5,16 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::allocation::{Budget, allocate};
-use super::coordinates::{KeptBasis, example_coordinates, rest_space_error};
+use super::coordinates::{KeptBasis, example_coordinates, projections_on, rest_space_error};
 use super::eigenskin::{EigenSkinParams, FitError};
-use crate::basis::{PrincipalComponents, principal_components};
-use crate::displacements::RestDisplacements;
-use crate::examples::ExampleSet;
+use crate::basis::PrincipalComponents;
+use crate::displacements::{Observations, RestDisplacements, StoreError};
 use crate::supports::{Cut, JointSupport, Mover, joint_supports};
 
 /// What the examples show.
 #[derive(Clone, Copy)]
 pub(super) struct Observed<'a> {
-    pub set: &'a ExampleSet,
-    pub displacements: &'a RestDisplacements,
+    pub seen: &'a Observations,
     /// what can move
     pub movers: &'a [Mover],
     /// `example` → rising indices into the movers
@@ -51,6 +49,8 @@ const PAPER: f64 = 0.04;
 const LARGER: [f64; 4] = [0.1, 0.15, 0.2, 0.3];
 /// Components below this share of a support's strongest are rounding.
 const LEAST_COMPONENT: f64 = 1e-4;
+/// Components that coupling may want, whatever the limit is.
+const LEAST_WANTED: usize = 24;
 /// One that pays lowers the error to this share.
 const PAYS: f64 = 0.97;
 
@@ -72,11 +72,16 @@ impl Regions {
     }
 
     /// The first components of a support, up to `most`: those that are more than rounding.
-    pub fn basis_of(&self, support: usize, most: usize) -> KeptBasis {
+    pub fn basis_of(
+        &self,
+        displacements: &RestDisplacements,
+        support: usize,
+        most: usize,
+    ) -> Result<KeptBasis, StoreError> {
         let values = &self.components[support].singular_values;
         let strongest = values.first().copied().unwrap_or(0.0);
         let count = values.iter().filter(|&&s| s > LEAST_COMPONENT * strongest).count().min(most);
-        kept_basis(&self.supports[support], &self.components[support], count)
+        kept_basis(displacements, &self.supports[support], &self.components[support], count)
     }
 
     /// Thresholds to try beyond one.
@@ -90,31 +95,40 @@ impl Regions {
         observed: Observed<'_>,
         params: &EigenSkinParams,
     ) -> Result<Self, FitError> {
-        let Observed { set, displacements, movers, moved } = observed;
+        let Observed { seen, movers, moved } = observed;
+        let displacements = &seen.displacements;
         let cut = Cut { threshold, border: params.support.border };
-        let supports = joint_supports(set, displacements, movers, moved, cut);
+        let supports = joint_supports(seen, movers, moved, cut)?;
         if supports.is_empty() {
             return Err(FitError::NothingMoves);
         }
-        let components: Vec<PrincipalComponents> =
-            supports.par_iter().map(|s| principal_components(&s.displacements, s.examples.len())).collect();
-        let counts = component_counts(&components, &supports, displacements, &params.budget);
-        let bases: Vec<KeptBasis> = supports
+        let most = wanted_components(&params.budget);
+        let components: Vec<PrincipalComponents> = supports
             .par_iter()
-            .zip(&components)
-            .zip(&counts)
-            .map(|((support, components), &count)| kept_basis(support, components, count))
-            .collect();
+            .map(|support| support.with_displacements(displacements, |a| PrincipalComponents::of(a, most)))
+            .collect::<Result<_, _>>()?;
+        let counts = component_counts(&components, &supports, displacements, &params.budget);
+        let bases: Vec<KeptBasis> = (0..supports.len())
+            .into_par_iter()
+            .map(|index| kept_basis(displacements, &supports[index], &components[index], counts[index]))
+            .collect::<Result<_, _>>()?;
         let support_of: Vec<Option<usize>> =
             movers.iter().map(|mover| supports.iter().position(|support| support.mover == *mover)).collect();
         let acting: Vec<Vec<usize>> = moved
             .iter()
             .map(|movers| movers.iter().filter_map(|&mover| support_of[mover]).collect())
             .collect();
-        let coordinates = example_coordinates(displacements, &bases, &acting);
-        let error = rest_space_error(displacements, &bases, &acting, &coordinates);
+        let projections = projections_on(displacements, bases.iter())?;
+        let coordinates = example_coordinates(&projections, &bases, &acting);
+        let error = rest_space_error(&projections, &bases, &acting, &coordinates);
         Ok(Self { threshold, supports, components, counts, bases, acting, coordinates, error })
     }
+}
+
+/// Components of a support that may be asked for; all, where nothing limits them.
+fn wanted_components(budget: &Budget) -> Option<usize> {
+    let limit = budget.per_joint.or(budget.per_vertex)?;
+    Some(limit.max(LEAST_WANTED))
 }
 
 fn component_counts(
@@ -123,16 +137,18 @@ fn component_counts(
     displacements: &RestDisplacements,
     budget: &Budget,
 ) -> Vec<usize> {
-    let energies: Vec<Vec<f64>> =
-        components.iter().map(|c| c.singular_values.iter().map(|s| s * s).collect()).collect();
+    let energies: Vec<Vec<f64>> = components.iter().map(|c| c.squares().collect()).collect();
     let points: Vec<&[u32]> = supports.iter().map(|s| s.points.as_slice()).collect();
     allocate(&energies, &points, displacements.points.group_count(), budget)
 }
 
-fn kept_basis(support: &JointSupport, components: &PrincipalComponents, count: usize) -> KeptBasis {
-    let fields = (0..count)
-        .flat_map(|component| components.field(&support.displacements, component))
-        .map(DVec3::as_vec3)
-        .collect();
-    KeptBasis { points: support.points.clone(), fields }
+fn kept_basis(
+    displacements: &RestDisplacements,
+    support: &JointSupport,
+    components: &PrincipalComponents,
+    count: usize,
+) -> Result<KeptBasis, StoreError> {
+    let found = support.with_displacements(displacements, |a| components.fields_and_coordinates(a, count))?;
+    let fields = found.fields.into_iter().flatten().map(DVec3::as_vec3).collect();
+    Ok(KeptBasis { points: support.points.clone(), fields })
 }

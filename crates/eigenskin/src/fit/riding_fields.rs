@@ -1,10 +1,13 @@
 //! Fields that ride on the positions' coordinates: normal corrections, and what displacements at rest
 //! cannot reach. One morph weight, or one coordinate, then drives all of them.
 
+use std::collections::BTreeSet;
+
 use glam::{DVec3, Vec3};
 
 use super::coordinates::SupportCoordinates;
-use crate::displacements::RestDisplacements;
+use crate::displacements::tall_matrix::TallMatrix;
+use crate::displacements::{RestDisplacements, StoreError};
 use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 use crate::supports::JointSupport;
 
@@ -14,11 +17,10 @@ pub fn normal_fields(
     displacements: &RestDisplacements,
     support: &JointSupport,
     observed: &SupportCoordinates,
-) -> Vec<Vec3> {
+) -> Result<Vec<Vec3>, StoreError> {
     let weights = field_weights(support, observed);
     masked_normal_fields(displacements, &support.points, &support.examples, &weights, |place, point| {
-        let share = support.shares.get(place * support.points.len() + point).copied().unwrap_or(1.0);
-        f64::from(support.mask[point] * share)
+        support.factor(place, point)
     })
 }
 
@@ -29,21 +31,19 @@ pub fn masked_normal_fields(
     points: &[u32],
     examples: &[usize],
     weights: &[Vec<f64>],
-    factor: impl Fn(usize, usize) -> f64,
-) -> Vec<Vec3> {
-    let vertices = displacements.vertices_of(points);
+    factor: impl Fn(usize, usize) -> f64 + Sync,
+) -> Result<Vec<Vec3>, StoreError> {
+    let (vertices, places): (Vec<u32>, Vec<usize>) = displacements.vertices_of(points).into_iter().unzip();
+    let matrix = TallMatrix {
+        fields: &displacements.normals,
+        examples,
+        points: &vertices,
+        factor: &|example, vertex| factor(example, places[vertex]),
+        axis: None,
+    };
     let component_count = weights.first().map_or(0, Vec::len);
-    let mut fields = vec![DVec3::ZERO; component_count * vertices.len()];
-    for (place, weights) in weights.iter().enumerate() {
-        let normals = displacements.normals_of(examples[place]);
-        for (entry, &(vertex, point)) in vertices.iter().enumerate() {
-            let change = normals[vertex as usize].as_dvec3() * factor(place, point);
-            for (component, weight) in weights.iter().enumerate() {
-                fields[component * vertices.len() + entry] += *weight * change;
-            }
-        }
-    }
-    fields.into_iter().map(DVec3::as_vec3).collect()
+    let weights = Matrix::from_fn(examples.len(), component_count, |e, component| weights[e][component]);
+    Ok(matrix.combined(&weights)?.into_iter().flatten().map(DVec3::as_vec3).collect())
 }
 
 /// Residuals (w in Xian §5.3) on the positions' own coordinates: the vertices that have some above
@@ -57,21 +57,17 @@ pub fn residual_fields(
     least: f64,
 ) -> (Vec<u32>, Vec<Vec3>) {
     let residuals = |place: usize| &displacements.residuals[support.examples[place]];
-    let mut left = vec![false; displacements.points.vertex_count()];
-    for place in 0..support.examples.len() {
-        for (left, residual) in left.iter_mut().zip(residuals(place)) {
-            *left |= f64::from(residual.length()) > least;
-        }
-    }
-    let vertices: Vec<u32> = (0..left.len() as u32).filter(|&vertex| left[vertex as usize]).collect();
+    let is_left = |&&(_, residual): &&(u32, Vec3)| f64::from(residual.length()) > least;
+    let vertices: BTreeSet<u32> = (0..support.examples.len())
+        .flat_map(|place| residuals(place).iter().filter(is_left).map(|&(vertex, _)| vertex))
+        .collect();
+    let vertices: Vec<u32> = vertices.into_iter().collect();
     let mut fields = vec![DVec3::ZERO; observed.component_count * vertices.len()];
     for (place, weights) in field_weights(support, observed).iter().enumerate() {
-        if residuals(place).is_empty() {
-            continue;
-        }
         let share = 1.0 / acting_counts[support.examples[place]].max(1) as f64;
-        for (entry, &vertex) in vertices.iter().enumerate() {
-            let residual = share * residuals(place)[vertex as usize].as_dvec3();
+        for (vertex, residual) in residuals(place) {
+            let Ok(entry) = vertices.binary_search(vertex) else { continue };
+            let residual = share * residual.as_dvec3();
             for (component, weight) in weights.iter().enumerate() {
                 fields[component * vertices.len() + entry] += *weight * residual;
             }

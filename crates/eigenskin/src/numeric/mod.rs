@@ -85,6 +85,11 @@ pub fn gram(matrix: &Matrix) -> Matrix {
     matrix.transpose() * matrix
 }
 
+/// Orthonormal columns that span those of a tall matrix.
+pub fn orthonormal(matrix: &Matrix) -> Matrix {
+    matrix.qr().compute_thin_Q()
+}
+
 /// Least squares of a tall matrix by QR.
 pub struct LeastSquares {
     /// `column × right side`

@@ -229,7 +229,7 @@ fn inner_products(examples: &ExampleSet) -> Matrix {
     let displacements = skinned_displacements(examples, BaseSkinning::LinearBlend);
     let points = displacements.points.group_count() as f64;
     Matrix::from_fn(examples.len(), examples.len(), |a, b| {
-        let pairs = displacements.positions_of(a).iter().zip(displacements.positions_of(b));
+        let pairs = displacements.positions.held_of(a).iter().zip(displacements.positions.held_of(b));
         pairs.map(|(a, b)| a.as_dvec3().dot(b.as_dvec3())).sum::<f64>() / points
     })
 }

@@ -4,8 +4,8 @@
 //! symmetric and zero as soon as a or b is rest. Of several joints: the product of their kernels.
 //! Functions are whitened: what a ridge then punishes is the size of the function itself.
 
+use crate::displacements::Observations;
 use crate::driver::{Clamp, Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Samples, Tail};
-use crate::examples::ExampleSet;
 use crate::fit::joint_driver::feature_groups;
 use crate::numeric::{Matrix, symmetric_eigen};
 use crate::supports::Mover;
@@ -23,17 +23,15 @@ pub struct Factor {
 
 impl Factor {
     /// All that is known of a mover.
-    pub fn of_mover(set: &ExampleSet, mover: Mover, kernel: Kernel, width: f64) -> Self {
-        let poses = || set.examples().iter().map(|example| &example.pose);
-        Self::new(set, feature_groups(set.rig(), mover, poses()), kernel, width)
+    pub fn of_mover(seen: &Observations, mover: Mover, kernel: Kernel, width: f64) -> Self {
+        Self::new(seen, feature_groups(&seen.rig, mover, seen.poses.iter()), kernel, width)
     }
 
     /// The mover by one group of features, as products need it: its rotation where it turns, else
     /// its translation.
-    pub fn of_one_group(set: &ExampleSet, mover: Mover, kernel: Kernel, width: f64) -> Self {
-        let poses = || set.examples().iter().map(|example| &example.pose);
-        let all = Self::new(set, feature_groups(set.rig(), mover, poses()), kernel, width);
-        let only = |group: &FeatureGroup| Self::new(set, vec![group.clone()], kernel, width);
+    pub fn of_one_group(seen: &Observations, mover: Mover, kernel: Kernel, width: f64) -> Self {
+        let all = Self::of_mover(seen, mover, kernel, width);
+        let only = |group: &FeatureGroup| Self::new(seen, vec![group.clone()], kernel, width);
         let reach = |factor: &Self| factor.from_rest.iter().copied().fold(0.0, f64::max);
         let mut best = None;
         for factor in all.samples.groups.iter().map(only) {
@@ -44,9 +42,8 @@ impl Factor {
         best.unwrap_or(all)
     }
 
-    fn new(set: &ExampleSet, groups: Vec<FeatureGroup>, kernel: Kernel, width: f64) -> Self {
-        let poses = set.examples().iter().map(|example| &example.pose);
-        let samples = Samples::measure(groups, set.rig().skeleton(), poses);
+    fn new(seen: &Observations, groups: Vec<FeatureGroup>, kernel: Kernel, width: f64) -> Self {
+        let samples = Samples::measure(groups, seen.rig.skeleton(), &seen.poses);
         let from_rest = (0..samples.count()).map(|sample| samples.distance(0, sample)).collect();
         Self { kernel, width, samples, from_rest }
     }

@@ -2,10 +2,11 @@
 //! examples and all layers that reach it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use glam::{DVec3, Vec3};
-use rayon::prelude::*;
 
+use crate::displacements::fields::{Fields, StoreError, Tile};
 use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 
 /// Where a layer acts.
@@ -17,17 +18,18 @@ pub struct Reach {
 }
 
 /// Fields of every layer (`component × place`), zero at its border, whose sum with the layers'
-/// coordinates (`layer`, `example` → `component`) meets `target(example, place)`.
+/// coordinates (`layer`, `example` → `component`) meets what the examples do. With `current` fields
+/// (`layer` → `component × place`): the changes of them that meet what they leave.
 ///
 /// `ridge`: what a field must earn to be there, as a share of how much its coordinate varies.
 pub fn fields_of_coordinates(
     reaches: &[Reach],
     coordinates: &[Vec<Vec<f64>>],
     examples: &[usize],
-    place_count: usize,
-    target: impl Fn(usize, usize) -> DVec3 + Sync,
+    observed: &Fields,
+    current: Option<&[&[Vec3]]>,
     ridge: f64,
-) -> Vec<Vec<Vec3>> {
+) -> Result<Vec<Vec<Vec3>>, StoreError> {
     let component_count = |layer: usize| coordinates[layer].first().map_or(0, Vec::len);
     let columns: Vec<(usize, usize)> =
         (0..reaches.len()).flat_map(|layer| (0..component_count(layer)).map(move |k| (layer, k))).collect();
@@ -36,22 +38,26 @@ pub fn fields_of_coordinates(
         coordinates[layer][examples[row]][component]
     });
     let gram = values.transpose() * &values;
-
-    // Places in the same layers share columns; those with the same masks would share an inverse too.
-    let mut covering = vec![Vec::new(); place_count];
+    let mut covering = vec![Vec::new(); observed.place_count()];
     for (layer, reach) in reaches.iter().enumerate() {
         for (index, &place) in reach.places.iter().enumerate() {
             covering[place as usize].push((layer, index));
         }
     }
-    let mut groups: BTreeMap<Vec<(usize, u32)>, Vec<usize>> = BTreeMap::new();
-    for (place, layers) in covering.iter().enumerate() {
-        let key = layers.iter().map(|&(layer, index)| (layer, reaches[layer].mask[index].to_bits()));
-        groups.entry(key.collect()).or_default().push(place);
-    }
-    let solved: Vec<Vec<(usize, usize, Vec<DVec3>)>> = groups
-        .into_par_iter()
-        .map(|(layers, places)| {
+    let of_tile = |tile: &Tile<'_>| {
+        let rows = Matrix::from_fn(3 * tile.places.len(), examples.len(), |row, example| {
+            f64::from(tile.row(example)[row / 3][row % 3])
+        });
+        let wanted = rows * &values;
+        // Places in the same layers share columns; those with the same masks share an inverse too.
+        let mut groups: BTreeMap<Vec<(usize, u32)>, Vec<usize>> = BTreeMap::new();
+        for place in tile.places.clone().filter(|&place| !covering[place].is_empty()) {
+            let layers = covering[place].iter();
+            let key = layers.map(|&(layer, index)| (layer, reaches[layer].mask[index].to_bits()));
+            groups.entry(key.collect()).or_default().push(place);
+        }
+        let mut found: Vec<(usize, usize, Vec<DVec3>)> = Vec::new();
+        for (layers, places) in groups {
             let own: Vec<(usize, f64)> = (0..columns.len())
                 .filter_map(|column| {
                     let layer = layers.iter().find(|(layer, _)| *layer == columns[column].0)?;
@@ -63,35 +69,52 @@ pub fn fields_of_coordinates(
                 if a == b { both + ridge * gram[(own[a].0, own[a].0)] } else { both }
             });
             let inverse = symmetric_pseudo_inverse(&small, 1e-12);
-            let mut found = Vec::new();
             for place in places {
-                let mut right = vec![DVec3::ZERO; own.len()];
-                for (row, &example) in examples.iter().enumerate() {
-                    let wanted = target(example, place);
-                    for (sum, &(column, mask)) in right.iter_mut().zip(&own) {
-                        *sum += mask * values[(row, column)] * wanted;
-                    }
-                }
-                let fields = own.iter().enumerate().map(|(row, &(_, mask))| {
-                    mask * right.iter().enumerate().map(|(b, &sum)| inverse[(row, b)] * sum).sum::<DVec3>()
-                });
-                let fields: Vec<DVec3> = fields.collect();
+                let field_now = |column: usize| -> DVec3 {
+                    let (layer, component) = columns[column];
+                    let index = covering[place].iter().find(|(l, _)| *l == layer).map_or(0, |&(_, i)| i);
+                    let fields = current.map_or(&[][..], |current| current[layer]);
+                    fields
+                        .get(component * reaches[layer].places.len() + index)
+                        .map_or(DVec3::ZERO, |u| u.as_dvec3())
+                };
+                let now: Vec<DVec3> = own.iter().map(|&(column, _)| field_now(column)).collect();
+                let right: Vec<DVec3> = own
+                    .iter()
+                    .map(|&(column, mask)| {
+                        let row = 3 * (place - tile.places.start);
+                        let all = DVec3::from_array([0, 1, 2].map(|axis| wanted[(row + axis, column)]));
+                        let met: DVec3 =
+                            own.iter().zip(&now).map(|(&(b, _), u)| gram[(column, b)] * *u).sum();
+                        mask * (all - met)
+                    })
+                    .collect();
+                let fields: Vec<DVec3> = own
+                    .iter()
+                    .enumerate()
+                    .map(|(row, &(_, mask))| {
+                        mask * right.iter().enumerate().map(|(b, &r)| inverse[(row, b)] * r).sum::<DVec3>()
+                    })
+                    .collect();
                 for &(layer, index) in &covering[place] {
                     let of_layer =
                         own.iter().zip(&fields).filter(|((column, _), _)| columns[*column].0 == layer);
                     found.push((layer, index, of_layer.map(|(_, field)| *field).collect()));
                 }
             }
-            found
-        })
-        .collect();
+        }
+        found
+    };
     let mut result: Vec<Vec<Vec3>> = (0..reaches.len())
         .map(|layer| vec![Vec3::ZERO; component_count(layer) * reaches[layer].places.len()])
         .collect();
-    for (layer, index, fields) in solved.into_iter().flatten() {
-        for (component, field) in fields.into_iter().enumerate() {
-            result[layer][component * reaches[layer].places.len() + index] = field.as_vec3();
+    let reached = |places: &Range<usize>| places.clone().any(|place| !covering[place].is_empty());
+    observed.fold_tiles(examples, 24 * 2048 * columns.len(), reached, of_tile, |found| {
+        for (layer, index, fields) in found {
+            for (component, field) in fields.into_iter().enumerate() {
+                result[layer][component * reaches[layer].places.len() + index] = field.as_vec3();
+            }
         }
-    }
-    result
+    })?;
+    Ok(result)
 }

@@ -4,7 +4,7 @@ use glam::Vec3;
 
 use super::fields::{Reach, fields_of_coordinates};
 use super::search::Coupled;
-use crate::displacements::RestDisplacements;
+use crate::displacements::{RestDisplacements, StoreError};
 use crate::driver::{Clamp, Driver};
 use crate::fit::joint_driver::example_range;
 use crate::model::{DisplacementBasis, Layer, Stage};
@@ -16,9 +16,9 @@ pub fn coupled_layers(
     names: &[String],
     normals: bool,
     clamp_margin: Option<f64>,
-) -> Vec<(usize, Layer)> {
+) -> Result<Vec<(usize, Layer)>, StoreError> {
     let normals = if normals && !displacements.normals.is_empty() {
-        normal_fields(coupled, displacements)
+        normal_fields(coupled, displacements)?
     } else {
         vec![Vec::new(); coupled.blocks.len()]
     };
@@ -41,7 +41,7 @@ pub fn coupled_layers(
         };
         layers.push((index, layer));
     }
-    layers
+    Ok(layers)
 }
 
 fn driver(coupled: &Coupled, index: usize, clamp_margin: Option<f64>) -> Driver {
@@ -56,7 +56,7 @@ const NORMAL_RIDGE: f64 = 1e-3;
 
 /// Normal corrections on the positions' own coordinates, of all layers together: `block` →
 /// `component × vertex`.
-fn normal_fields(coupled: &Coupled, displacements: &RestDisplacements) -> Vec<Vec<Vec3>> {
+fn normal_fields(coupled: &Coupled, displacements: &RestDisplacements) -> Result<Vec<Vec<Vec3>>, StoreError> {
     let reaches: Vec<Reach> = coupled
         .blocks
         .iter()
@@ -71,8 +71,8 @@ fn normal_fields(coupled: &Coupled, displacements: &RestDisplacements) -> Vec<Ve
         &reaches,
         &coupled.coordinates,
         &examples,
-        displacements.points.vertex_count(),
-        |example, vertex| displacements.normals_of(example)[vertex].as_dvec3(),
+        &displacements.normals,
+        None,
         NORMAL_RIDGE,
     )
 }

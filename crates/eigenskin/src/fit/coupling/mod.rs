@@ -68,6 +68,8 @@ pub struct CouplingReport {
     pub coupled_error: f64,
     /// pairs, and threes that hold a pair which pays, that were tried
     pub tried_pairs: usize,
+    /// the set is so large that pairs were not tried
+    pub too_many_for_pairs: bool,
     /// pairs and threes that have a layer, the best first
     pub pairs: Vec<PairReport>,
 }

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::features::{Factor, Functions};
 use super::refit::Block;
-use crate::basis::principal_components;
-use crate::examples::ExampleSet;
+use crate::basis::PrincipalComponents;
+use crate::displacements::tall_matrix::HeldFields;
 use crate::fit::coordinates::KeptBasis;
 use crate::numeric::{Matrix, solve_positive};
 use crate::supports::JointSupport;
@@ -45,20 +45,20 @@ const LEAST_ENERGY: f64 = 1e-3;
 impl Pair {
     /// All pairs that could be coupled.
     pub fn candidates(
-        set: &ExampleSet,
+        example_count: usize,
         supports: &[JointSupport],
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
     ) -> Vec<Self> {
         let all: Vec<Vec<usize>> =
             (0..supports.len()).flat_map(|b| (0..b).map(move |a| vec![a, b])).collect();
-        Self::possible(all, set, supports, acting, factor)
+        Self::possible(all, example_count, supports, acting, factor)
     }
 
     /// Threes that a pair among `chosen` is part of.
     pub fn threes(
         chosen: &[Self],
-        set: &ExampleSet,
+        example_count: usize,
         supports: &[JointSupport],
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
@@ -74,13 +74,13 @@ impl Pair {
         }
         all.sort_unstable();
         all.dedup();
-        Self::possible(all, set, supports, acting, factor)
+        Self::possible(all, example_count, supports, acting, factor)
     }
 
     /// Those of `groups` that share skin and move together often enough.
     fn possible(
         groups: Vec<Vec<usize>>,
-        set: &ExampleSet,
+        example_count: usize,
         supports: &[JointSupport],
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
@@ -89,11 +89,11 @@ impl Pair {
             .into_par_iter()
             .filter_map(|group| {
                 let moves_all = |example: &usize| group.iter().all(|s| acting[*example].contains(s));
-                let examples: Vec<usize> = (0..set.len()).filter(moves_all).collect();
+                let examples: Vec<usize> = (0..example_count).filter(moves_all).collect();
                 let (points, mask) = shared(&group.iter().map(|&s| &supports[s]).collect::<Vec<_>>());
                 (examples.len() >= LEAST_EXAMPLES && !points.is_empty()).then(|| {
                     let factors = group.iter().map(|&s| factor(s)).collect();
-                    let functions = Functions::new(factors, &examples, set.len(), MOST_FUNCTIONS);
+                    let functions = Functions::new(factors, &examples, example_count, MOST_FUNCTIONS);
                     Self { supports: group, points, mask, examples, functions }
                 })
             })
@@ -123,12 +123,14 @@ impl Pair {
         if places.is_empty() || columns.iter().all(|u| *u == Vec3::ZERO) {
             return None;
         }
-        let components = principal_components(&columns, places.len());
+        let columns = HeldFields::new(columns, places.len());
+        let components = PrincipalComponents::of(&columns.matrix(), None).ok()?;
         let strongest = components.singular_values.first().copied().unwrap_or(0.0);
         let kept =
             components.singular_values.iter().filter(|&&s| s * s > LEAST_ENERGY * strongest * strongest);
         let count = kept.count().min(MOST_COMPONENTS);
-        let fields = (0..count).flat_map(|k| components.field(&columns, k)).map(DVec3::as_vec3).collect();
+        let found = components.fields_and_coordinates(&columns.matrix(), count).ok()?;
+        let fields = found.fields.into_iter().flatten().map(DVec3::as_vec3).collect();
         let basis = KeptBasis { points: self.points.clone(), fields };
         (count > 0).then(|| self.block_with(basis))
     }

@@ -6,11 +6,11 @@
 //! Only Gram matrices of fields and functions are needed, however many vertices there are.
 
 use glam::DVec3;
-use rayon::prelude::*;
 
 use super::features::Functions;
-use crate::displacements::RestDisplacements;
-use crate::fit::coordinates::{KeptBasis, inner_product};
+use crate::displacements::projections::Projections;
+use crate::displacements::{RestDisplacements, StoreError};
+use crate::fit::coordinates::{KeptBasis, projections_on};
 use crate::numeric::{Matrix, solve_positive};
 
 /// Fields and the functions of the pose that may drive them.
@@ -31,12 +31,7 @@ pub struct Problem<'a> {
     pub blocks: Vec<&'a Block>,
     /// first field of every block, and the number of all
     first_field: Vec<usize>,
-    /// `field × field`: inner products
-    gram: Matrix,
-    /// `example × field`: inner products with what is to be met
-    projections: Matrix,
-    /// `example`: ‖u‖²
-    energies: Vec<f64>,
+    pub projections: Projections,
 }
 
 /// The coefficients of every block, `function × component`.
@@ -45,42 +40,18 @@ pub struct Refit {
 }
 
 impl<'a> Problem<'a> {
-    pub fn new(displacements: &RestDisplacements, example_count: usize, blocks: Vec<&'a Block>) -> Self {
+    pub fn new(displacements: &RestDisplacements, blocks: Vec<&'a Block>) -> Result<Self, StoreError> {
+        let projections = projections_on(displacements, blocks.iter().map(|block| &block.basis))?;
+        Ok(Self::with(projections, blocks))
+    }
+
+    /// With inner products that are known.
+    pub fn with(projections: Projections, blocks: Vec<&'a Block>) -> Self {
         let mut first_field = vec![0];
         for block in &blocks {
             first_field.push(first_field[first_field.len() - 1] + block.basis.component_count());
         }
-        let fields: Vec<(&KeptBasis, usize)> = blocks
-            .iter()
-            .flat_map(|block| (0..block.basis.component_count()).map(move |k| (&block.basis, k)))
-            .collect();
-        let rows: Vec<Vec<f64>> = (0..fields.len())
-            .into_par_iter()
-            .map(|a| {
-                let of = |b: usize| inner_product(fields[a].0, fields[a].1, fields[b].0, fields[b].1);
-                (0..=a).map(of).collect()
-            })
-            .collect();
-        let gram = Matrix::from_fn(fields.len(), fields.len(), |a, b| rows[a.max(b)][a.min(b)]);
-        let projected: Vec<(Vec<f64>, f64)> = (0..example_count)
-            .into_par_iter()
-            .map(|example| {
-                let observed = displacements.positions_of(example);
-                let along = |&(basis, component): &(&KeptBasis, usize)| {
-                    let pairs = basis.points.iter().zip(basis.field(component));
-                    pairs.map(|(&point, u)| u.as_dvec3().dot(observed[point as usize].as_dvec3())).sum()
-                };
-                let energy = observed.iter().map(|u| u.as_dvec3().length_squared()).sum();
-                (fields.iter().map(along).collect(), energy)
-            })
-            .collect();
-        Self {
-            blocks,
-            first_field,
-            gram,
-            projections: Matrix::from_fn(example_count, fields.len(), |e, field| projected[e].0[field]),
-            energies: projected.into_iter().map(|(_, energy)| energy).collect(),
-        }
+        Self { blocks, first_field, projections }
     }
 
     /// The coefficients that meet the given examples best.
@@ -94,8 +65,9 @@ impl<'a> Problem<'a> {
                 let block = first_function.partition_point(|&first| first <= column) - 1;
                 self.blocks[block].functions.values[(examples[place], column - first_function[block])]
             });
-        let projections = Matrix::from_fn(examples.len(), self.gram.ncols(), |place, field| {
-            self.projections[(examples[place], field)]
+        let gram = &self.projections.gram;
+        let projections = Matrix::from_fn(examples.len(), gram.ncols(), |place, field| {
+            self.projections.of_examples[(examples[place], field)]
         });
         let functions_gram = functions.transpose() * &functions;
         let right_all = functions.transpose() * &projections;
@@ -110,7 +82,7 @@ impl<'a> Problem<'a> {
             .collect();
         let matrix = Matrix::from_fn(unknowns.len(), unknowns.len(), |row, column| {
             let ((a, f, ridge), (b, g, _)) = (unknowns[row], unknowns[column]);
-            self.gram[(a, b)] * functions_gram[(f, g)] + if row == column { ridge } else { 0.0 }
+            gram[(a, b)] * functions_gram[(f, g)] + if row == column { ridge } else { 0.0 }
         });
         let right =
             Matrix::from_fn(unknowns.len(), 1, |row, _| right_all[(unknowns[row].1, unknowns[row].0)]);
@@ -132,17 +104,12 @@ impl<'a> Problem<'a> {
     /// ‖u − model‖² of an example.
     pub fn squared_error(&self, refit: &Refit, example: usize) -> f64 {
         let alphas = self.coordinates(refit, example);
-        let mut error = self.energies[example];
-        for (a, alpha) in alphas.iter().enumerate() {
-            error -= 2.0 * alpha * self.projections[(example, a)];
-            error += alpha * alphas.iter().enumerate().map(|(b, beta)| beta * self.gram[(a, b)]).sum::<f64>();
-        }
-        error.max(0.0)
+        self.projections.squared_error(example, &alphas.into_iter().enumerate().collect::<Vec<_>>())
     }
 
     /// ‖u‖² of an example.
     pub fn energy(&self, example: usize) -> f64 {
-        self.energies[example]
+        self.projections.energies[example]
     }
 
     /// Coordinates of all fields in an example.
@@ -166,8 +133,14 @@ impl<'a> Problem<'a> {
     }
 
     /// u − model of an example, `point`.
-    pub fn left(&self, displacements: &RestDisplacements, refit: &Refit, example: usize) -> Vec<DVec3> {
-        let mut left: Vec<DVec3> = displacements.positions_of(example).iter().map(|u| u.as_dvec3()).collect();
+    pub fn left(
+        &self,
+        displacements: &RestDisplacements,
+        refit: &Refit,
+        example: usize,
+    ) -> Result<Vec<DVec3>, StoreError> {
+        let observed = displacements.positions.of(example)?;
+        let mut left: Vec<DVec3> = observed.iter().map(|u| u.as_dvec3()).collect();
         for (index, block) in self.blocks.iter().enumerate() {
             for (component, alpha) in self.coordinates_of(refit, index, example).into_iter().enumerate() {
                 if alpha != 0.0 {
@@ -177,6 +150,6 @@ impl<'a> Problem<'a> {
                 }
             }
         }
-        left
+        Ok(left)
     }
 }

@@ -49,19 +49,21 @@ pub fn couple(
     params: &EigenSkinParams,
 ) -> Result<(Regions, Coupled), FitError> {
     let kernel = kernel_of(params);
-    let (functions, width_factor, ridge_curve) = best_functions(observed, &first, widths, params);
+    let BestFunctions { functions, width_factor, ridge_curve } =
+        best_functions(observed, &first, widths, params)?;
     let best = ridge_curve.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let ridge = best.map_or(MIDDLE_RIDGE, |best| best.0);
     let widths: Vec<f64> = widths.iter().map(|width| width * width_factor).collect();
 
     let mut regions = first;
-    let mut search = Search::new(observed, &regions, &functions, params);
-    let mut additive = search.settled(&[], ridge);
-    if params.support.threshold.is_none() && params.budget.per_vertex.is_some() {
+    let mut search = Search::new(observed, &regions, &functions, params)?;
+    let mut additive = search.settled(&[], ridge)?;
+    let is_large = search.is_large();
+    if !is_large && params.support.threshold.is_none() && params.budget.per_vertex.is_some() {
         for threshold in Regions::thresholds_above(regions.threshold) {
             let next = Regions::cut_at(threshold, observed, params)?;
-            let next_search = Search::new(observed, &next, &functions, params);
-            let next_additive = next_search.settled(&[], ridge);
+            let next_search = Search::new(observed, &next, &functions, params)?;
+            let next_additive = next_search.settled(&[], ridge)?;
             if next_additive.error > PAYS * additive.error {
                 break;
             }
@@ -71,30 +73,30 @@ pub fn couple(
 
     let additive_error = additive.error;
     let (mut chosen, mut gains, mut tried_pairs, mut best) = (Vec::new(), Vec::new(), 0, additive);
-    if params.coupling != Coupling::Additive {
+    if params.coupling != Coupling::Additive && !is_large {
         let factor = |support: usize| {
             let mover = regions.supports[support].mover;
-            Factor::of_one_group(observed.set, mover, kernel, widths[support])
+            Factor::of_one_group(observed.seen, mover, kernel, widths[support])
         };
-        let candidates = Pair::candidates(observed.set, &regions.supports, &regions.acting, factor);
+        let candidates = Pair::candidates(search.example_count, &regions.supports, &regions.acting, factor);
         tried_pairs = candidates.len();
         let (pairs, pair_gains): (Vec<Pair>, Vec<f64>) =
-            search.choose_pairs(candidates, ridge).into_iter().unzip();
+            search.choose_pairs(candidates, ridge)?.into_iter().unzip();
         if !pairs.is_empty() {
-            let coupled = search.settled(&pairs, ridge);
+            let coupled = search.settled(&pairs, ridge)?;
             if coupled.error < PAIRS_PAY * best.error {
                 (best, chosen, gains) = (coupled, pairs, pair_gains);
             }
         }
         // Threes beside the pairs that paid.
-        let threes = Pair::threes(&chosen, observed.set, &regions.supports, &regions.acting, factor);
+        let threes = Pair::threes(&chosen, search.example_count, &regions.supports, &regions.acting, factor);
         if !threes.is_empty() {
             tried_pairs += threes.len();
             let candidates = chosen.iter().cloned().chain(threes).collect();
             let (groups, group_gains): (Vec<Pair>, Vec<f64>) =
-                search.choose_pairs(candidates, ridge).into_iter().unzip();
+                search.choose_pairs(candidates, ridge)?.into_iter().unzip();
             if groups.iter().any(|group| group.supports.len() > 2) {
-                let coupled = search.settled(&groups, ridge);
+                let coupled = search.settled(&groups, ridge)?;
                 if coupled.error < PAIRS_PAY * best.error {
                     (best, chosen, gains) = (coupled, groups, group_gains);
                 }
@@ -102,9 +104,9 @@ pub fn couple(
         }
     }
     let coupled_error = best.error;
-    let Built { blocks, refit, .. } = best.built;
+    let Built { blocks, refit, projections, .. } = best.built;
     let all: Vec<usize> = (0..search.example_count).collect();
-    let problem = Problem::new(observed.displacements, all.len(), blocks.iter().collect());
+    let problem = Problem::with(projections, blocks.iter().collect());
     let coordinates = problem.all_coordinates(&refit, all.len());
     let squared: f64 = all.iter().map(|&e| problem.squared_error(&refit, e)).sum();
     let error = relative(squared, all.iter().map(|&e| problem.energy(e)).sum());
@@ -117,19 +119,26 @@ pub fn couple(
         additive_error,
         coupled_error,
         tried_pairs,
+        too_many_for_pairs: is_large && params.coupling != Coupling::Additive,
         pairs: Vec::new(),
     };
     Ok((regions, Coupled { blocks, pairs: chosen, refit, coordinates, error, report, gains }))
 }
 
-/// The single joints' functions with the widths that predict left-out examples best, the factor of the
-/// widths, and the errors of all ridges.
+/// The single joints' functions with the widths that predict left-out examples best.
+struct BestFunctions {
+    functions: Vec<Functions>,
+    width_factor: f64,
+    /// the errors of all ridges
+    ridge_curve: Vec<(f64, f64)>,
+}
+
 fn best_functions(
     observed: Observed<'_>,
     regions: &Regions,
     widths: &[f64],
     params: &EigenSkinParams,
-) -> (Vec<Functions>, f64, Vec<(f64, f64)>) {
+) -> Result<BestFunctions, FitError> {
     let ridges = match params.interpolation.ridge {
         Ridge::Fixed(ridge) => vec![ridge.max(LEAST_RIDGE)],
         Ridge::Automatic => RIDGES.to_vec(),
@@ -139,18 +148,19 @@ fn best_functions(
     let mut best: Option<(f64, Vec<Functions>, f64)> = None;
     for &factor in factors {
         let functions = single_functions(observed, regions, widths, factor, kernel_of(params));
-        let search = Search::new(observed, regions, &functions, params);
+        let search = Search::new(observed, regions, &functions, params)?;
         let error = search.generous_error(&search.problem(), middle);
         if best.as_ref().is_none_or(|best| error < best.0) {
             best = Some((error, functions, factor));
         }
     }
-    let (_, functions, factor) = best.unwrap_or_default();
-    let search = Search::new(observed, regions, &functions, params);
+    let (_, functions, width_factor) = best.unwrap_or_default();
+    let search = Search::new(observed, regions, &functions, params)?;
     let problem = search.problem();
-    let curve = ridges.into_iter().map(|ridge| (ridge, search.generous_error(&problem, ridge))).collect();
+    let ridge_curve =
+        ridges.into_iter().map(|ridge| (ridge, search.generous_error(&problem, ridge))).collect();
     drop(problem);
-    (functions, factor, curve)
+    Ok(BestFunctions { functions, width_factor, ridge_curve })
 }
 
 fn single_functions(
@@ -160,16 +170,16 @@ fn single_functions(
     width_factor: f64,
     kernel: Kernel,
 ) -> Vec<Functions> {
-    let set = observed.set;
+    let seen = observed.seen;
     let most = (MOST_UNKNOWNS / (LEAST_COMPONENTS * regions.supports.len())).max(LEAST_COMPONENTS);
     (0..regions.supports.len())
         .into_par_iter()
         .map(|support| {
             let moving: Vec<usize> =
-                (0..set.len()).filter(|&e| regions.acting[e].contains(&support)).collect();
+                (0..seen.len()).filter(|&e| regions.acting[e].contains(&support)).collect();
             let mover = regions.supports[support].mover;
-            let factor = Factor::of_mover(set, mover, kernel, width_factor * widths[support]);
-            Functions::new(vec![factor], &moving, set.len(), most)
+            let factor = Factor::of_mover(seen, mover, kernel, width_factor * widths[support]);
+            Functions::new(vec![factor], &moving, seen.len(), most)
         })
         .collect()
 }

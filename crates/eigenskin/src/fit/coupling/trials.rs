@@ -1,15 +1,18 @@
 //! Layers within a budget, and how well they predict examples that were left out.
 
-use glam::DVec3;
+use std::convert::Infallible;
+
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::features::Functions;
 use super::fields::{Reach, fields_of_coordinates};
 use super::pairs::{Pair, predicted_gain};
 use super::refit::{Block, Problem, Refit};
-use crate::displacements::RestDisplacements;
+use crate::displacements::projections::Projections;
+use crate::displacements::{RestDisplacements, StoreError};
 use crate::fit::allocation::{Budget, allocate};
-use crate::fit::coordinates::KeptBasis;
+use crate::fit::coordinates::{KeptBasis, projections_on};
 use crate::fit::eigenskin::EigenSkinParams;
 use crate::fit::regions::{Observed, Regions};
 use crate::numeric::{Matrix, thin_svd};
@@ -32,6 +35,8 @@ const FIELD_RIDGE: f64 = 0.03;
 pub(super) const LEAST_COMPONENTS: usize = 2;
 /// Unknowns that are solved for together; with more joints, fewer components each.
 pub(super) const MOST_UNKNOWNS: usize = 1500;
+/// Examples × points from which on pairs are not tried: what the sum leaves is held five times then.
+const LARGE: usize = 8 << 20;
 /// Fields used less than this share of the most used are not used.
 const UNUSED: f64 = 1e-9;
 
@@ -39,6 +44,8 @@ const UNUSED: f64 = 1e-9;
 pub(super) struct Built {
     pub blocks: Vec<Block>,
     pub refit: Refit,
+    /// of the blocks' fields
+    pub projections: Projections,
     /// `block` → components
     counts: Vec<usize>,
 }
@@ -48,6 +55,8 @@ pub(super) struct Search<'a> {
     pub example_count: usize,
     /// one per support, with more components than may be kept
     singles: Vec<Block>,
+    /// of the singles' fields
+    projections: Projections,
     /// `fold` → examples left out
     folds: Vec<Vec<usize>>,
     budget: Budget,
@@ -65,42 +74,57 @@ impl<'a> Search<'a> {
         regions: &Regions,
         functions: &[Functions],
         params: &EigenSkinParams,
-    ) -> Self {
+    ) -> Result<Self, StoreError> {
+        let displacements = &observed.seen.displacements;
         let all_functions: usize = functions.iter().map(Functions::count).sum();
         let most = (MOST_UNKNOWNS / all_functions.max(1)).clamp(LEAST_COMPONENTS, MOST_COMPONENTS);
         let singles = functions.iter().zip(&regions.supports).enumerate();
-        let singles = singles.map(|(index, (functions, support))| Block {
-            basis: regions.basis_of(index, most),
-            mask: support.mask.clone(),
-            functions: functions.clone(),
-            caution: 1.0,
-        });
-        Self {
-            displacements: observed.displacements,
-            example_count: observed.set.len(),
-            singles: singles.collect(),
+        let singles: Vec<Block> = singles
+            .map(|(index, (functions, support))| {
+                Ok(Block {
+                    basis: regions.basis_of(displacements, index, most)?,
+                    mask: support.mask.clone(),
+                    functions: functions.clone(),
+                    caution: 1.0,
+                })
+            })
+            .collect::<Result<_, StoreError>>()?;
+        Ok(Self {
+            displacements,
+            example_count: observed.seen.len(),
+            projections: projections_on(displacements, singles.iter().map(|block| &block.basis))?,
+            singles,
             folds: folds(&regions.acting),
             budget: params.budget,
-        }
+        })
+    }
+
+    /// Whether pairs and better fields are too much work and memory.
+    pub fn is_large(&self) -> bool {
+        self.example_count * self.displacements.points.group_count() > LARGE
     }
 
     /// The single joints.
     pub fn problem(&self) -> Problem<'_> {
-        Problem::new(self.displacements, self.example_count, self.singles.iter().collect())
+        Problem::with(self.projections.clone(), self.singles.iter().collect())
     }
 
     /// The single joints and some pairs, within the budget, with fields as they are or improved,
     /// whichever predicts left-out examples better.
-    pub fn settled(&self, pairs: &[Pair], ridge: f64) -> Settled {
+    pub fn settled(&self, pairs: &[Pair], ridge: f64) -> Result<Settled, StoreError> {
         let all: Vec<usize> = (0..self.example_count).collect();
         let problem = self.problem();
         let settle = |rounds: usize| {
-            let built = self.within_budget(&problem, pairs, &all, ridge, rounds, None);
-            let error = self.left_out_error(&problem, pairs, ridge, rounds, &built.counts);
-            Settled { built, error }
+            let built = self.within_budget(&problem, pairs, &all, ridge, rounds, None)?;
+            let error = self.left_out_error(&problem, pairs, ridge, rounds, &built.counts)?;
+            Ok::<_, StoreError>(Settled { built, error })
         };
-        let (plain, improved) = (settle(0), settle(ROUNDS));
-        if improved.error < plain.error { improved } else { plain }
+        let plain = settle(0)?;
+        if self.is_large() {
+            return Ok(plain);
+        }
+        let improved = settle(ROUNDS)?;
+        Ok(if improved.error < plain.error { improved } else { plain })
     }
 
     fn without(&self, fold: usize) -> Vec<usize> {
@@ -108,18 +132,25 @@ impl<'a> Search<'a> {
     }
 
     /// Σ over folds of what `squared` says of a fold, relative to the displacements.
-    fn over_folds(&self, problem: &Problem<'_>, squared: impl Fn(usize) -> f64 + Sync + Send) -> f64 {
-        let sums: Vec<f64> = (0..self.folds.len()).into_par_iter().map(squared).collect();
+    fn over_folds<E: Send>(
+        &self,
+        problem: &Problem<'_>,
+        squared: impl Fn(usize) -> Result<f64, E> + Sync + Send,
+    ) -> Result<f64, E> {
+        let sums: Vec<f64> = (0..self.folds.len()).into_par_iter().map(squared).collect::<Result<_, E>>()?;
         let all = (0..self.example_count).map(|e| problem.energy(e)).sum();
-        relative(sums.into_iter().sum(), all)
+        Ok(relative(sums.into_iter().sum(), all))
     }
 
     /// Error of the single joints on left-out examples, before the budget has its say.
     pub fn generous_error(&self, problem: &Problem<'_>, ridge: f64) -> f64 {
-        self.over_folds(problem, |fold| {
+        let squared = |fold: usize| -> Result<f64, Infallible> {
             let refit = problem.solve(&self.without(fold), ridge);
-            self.folds[fold].iter().map(|&e| problem.squared_error(&refit, e)).sum()
-        })
+            Ok(self.folds[fold].iter().map(|&e| problem.squared_error(&refit, e)).sum())
+        };
+        match self.over_folds(problem, squared) {
+            Ok(error) => error,
+        }
     }
 
     /// Error on left-out examples within the budget: fields and coefficients are found again without
@@ -131,12 +162,12 @@ impl<'a> Search<'a> {
         ridge: f64,
         rounds: usize,
         counts: &[usize],
-    ) -> f64 {
+    ) -> Result<f64, StoreError> {
         self.over_folds(problem, |fold| {
-            let built = self.within_budget(problem, pairs, &self.without(fold), ridge, rounds, Some(counts));
-            let truncated =
-                Problem::new(self.displacements, self.example_count, built.blocks.iter().collect());
-            self.folds[fold].iter().map(|&e| truncated.squared_error(&built.refit, e)).sum()
+            let built =
+                self.within_budget(problem, pairs, &self.without(fold), ridge, rounds, Some(counts))?;
+            let truncated = Problem::with(built.projections, built.blocks.iter().collect());
+            Ok(self.folds[fold].iter().map(|&e| truncated.squared_error(&built.refit, e)).sum())
         })
     }
 
@@ -150,9 +181,9 @@ impl<'a> Search<'a> {
         ridge: f64,
         rounds: usize,
         counts: Option<&[usize]>,
-    ) -> Built {
+    ) -> Result<Built, StoreError> {
         let alone = problem.solve(examples, ridge);
-        let left = self.left(problem, &alone);
+        let left = if pairs.is_empty() { Vec::new() } else { self.left(problem, &alone)? };
         let of_pairs: Vec<Block> = pairs
             .iter()
             .map(|pair| {
@@ -161,9 +192,14 @@ impl<'a> Search<'a> {
             })
             .collect();
         let generous: Vec<Block> = self.singles.iter().cloned().chain(of_pairs).collect();
-        let together = Problem::new(self.displacements, self.example_count, generous.iter().collect());
-        let refit = if pairs.is_empty() { alone } else { together.solve(examples, ridge) };
-        let ordered: Vec<(Block, Vec<f64>)> = (0..generous.len())
+        let (together, refit) = if pairs.is_empty() {
+            (Problem::with(problem.projections.clone(), generous.iter().collect()), alone)
+        } else {
+            let together = Problem::new(self.displacements, generous.iter().collect())?;
+            let refit = together.solve(examples, ridge);
+            (together, refit)
+        };
+        let ordered: Vec<(Block, Vec<f64>, Matrix)> = (0..generous.len())
             .into_par_iter()
             .map(|block| {
                 let used: Vec<Vec<f64>> =
@@ -173,51 +209,58 @@ impl<'a> Search<'a> {
             .collect();
         let settled = counts.map(<[usize]>::to_vec);
         let counts = settled.unwrap_or_else(|| {
-            let energies: Vec<Vec<f64>> = ordered.iter().map(|(_, energies)| energies.clone()).collect();
+            let energies: Vec<Vec<f64>> = ordered.iter().map(|(_, energies, _)| energies.clone()).collect();
             let points: Vec<&[u32]> =
-                ordered.iter().map(|(block, _)| block.basis.points.as_slice()).collect();
+                ordered.iter().map(|(block, ..)| block.basis.points.as_slice()).collect();
             allocate(&energies, &points, self.displacements.points.group_count(), &self.budget)
         });
+        let kept = |block: usize| counts[block].min(ordered[block].1.len());
+        let mixtures = block_diagonal(ordered.iter().enumerate().map(|(b, (.., mix))| (mix, kept(b))));
+        let mut projections = together.projections.mixed(&mixtures);
+        drop(together);
         let mut blocks: Vec<Block> = ordered
             .into_iter()
             .zip(&counts)
-            .map(|((mut block, _), &count)| {
+            .map(|((mut block, ..), &count)| {
                 block.basis.fields.truncate(count * block.basis.points.len());
                 block
             })
             .collect();
-        let mut refit = self.refit(&blocks, examples, ridge);
+        let mut refit = Problem::with(projections.clone(), blocks.iter().collect()).solve(examples, ridge);
         for _ in 0..rounds {
-            blocks = self.improved(blocks, &refit, examples);
-            refit = self.refit(&blocks, examples, ridge);
+            let problem = Problem::with(projections, blocks.iter().collect());
+            let coordinates = problem.all_coordinates(&refit, self.example_count);
+            blocks = self.improved(&blocks, &coordinates, examples)?;
+            let problem = Problem::new(self.displacements, blocks.iter().collect())?;
+            refit = problem.solve(examples, ridge);
+            projections = problem.projections;
         }
-        Built { blocks, refit, counts }
-    }
-
-    fn refit(&self, blocks: &[Block], examples: &[usize], ridge: f64) -> Refit {
-        Problem::new(self.displacements, self.example_count, blocks.iter().collect()).solve(examples, ridge)
+        Ok(Built { blocks, refit, projections, counts })
     }
 
     /// Fields moved to where they leave least with the coordinates they have.
-    fn improved(&self, mut blocks: Vec<Block>, refit: &Refit, examples: &[usize]) -> Vec<Block> {
-        let problem = Problem::new(self.displacements, self.example_count, blocks.iter().collect());
-        let left = self.left(&problem, refit);
-        let coordinates = problem.all_coordinates(refit, self.example_count);
-        drop(problem);
+    fn improved(
+        &self,
+        blocks: &[Block],
+        coordinates: &[Vec<Vec<f64>>],
+        examples: &[usize],
+    ) -> Result<Vec<Block>, StoreError> {
         let reach = |block: &Block| Reach { places: block.basis.points.clone(), mask: block.mask.clone() };
         let reaches: Vec<Reach> = blocks.iter().map(reach).collect();
-        let places = self.displacements.points.group_count();
-        let target = |example: usize, point: usize| left[example][point];
-        let changes = fields_of_coordinates(&reaches, &coordinates, examples, places, target, FIELD_RIDGE);
+        let current: Vec<&[Vec3]> = blocks.iter().map(|block| block.basis.fields.as_slice()).collect();
+        let observed = &self.displacements.positions;
+        let changes =
+            fields_of_coordinates(&reaches, coordinates, examples, observed, Some(&current), FIELD_RIDGE)?;
+        let mut blocks = blocks.to_vec();
         for (block, changes) in blocks.iter_mut().zip(changes) {
             for (field, change) in block.basis.fields.iter_mut().zip(changes) {
                 *field += change;
             }
         }
-        blocks
+        Ok(blocks)
     }
 
-    fn left(&self, problem: &Problem<'_>, refit: &Refit) -> Vec<Vec<DVec3>> {
+    fn left(&self, problem: &Problem<'_>, refit: &Refit) -> Result<Vec<Vec<DVec3>>, StoreError> {
         (0..self.example_count)
             .into_par_iter()
             .map(|example| problem.left(self.displacements, refit, example))
@@ -226,11 +269,17 @@ impl<'a> Search<'a> {
 
     /// Pairs one after the other, as long as each lowers the error on left-out examples of what those
     /// before it leave; with the share of the squared error that each takes away.
-    pub fn choose_pairs(&self, mut candidates: Vec<Pair>, ridge: f64) -> Vec<(Pair, f64)> {
+    pub fn choose_pairs(
+        &self,
+        mut candidates: Vec<Pair>,
+        ridge: f64,
+    ) -> Result<Vec<(Pair, f64)>, StoreError> {
         let problem = self.problem();
         let trains: Vec<Vec<usize>> = (0..self.folds.len()).map(|fold| self.without(fold)).collect();
-        let mut left: Vec<Vec<Vec<DVec3>>> =
-            trains.par_iter().map(|train| self.left(&problem, &problem.solve(train, ridge))).collect();
+        let mut left: Vec<Vec<Vec<DVec3>>> = trains
+            .par_iter()
+            .map(|train| self.left(&problem, &problem.solve(train, ridge)))
+            .collect::<Result<_, _>>()?;
         let squared: f64 = left
             .iter()
             .zip(&self.folds)
@@ -256,7 +305,7 @@ impl<'a> Search<'a> {
             chosen.push((pair, gain / squared));
             gains = self.gains(&candidates, &mut left, &trains, ridge);
         }
-        chosen
+        Ok(chosen)
     }
 
     fn gains(
@@ -283,11 +332,11 @@ impl<'a> Search<'a> {
 }
 
 /// The block's fields turned so that the first ones are used most in the examples (`example ×
-/// component`), and how much they are used.
-fn by_use(block: &Block, used: &[Vec<f64>]) -> (Block, Vec<f64>) {
+/// component`), how much they are used, and how they are mixed (`component × direction`).
+fn by_use(block: &Block, used: &[Vec<f64>]) -> (Block, Vec<f64>, Matrix) {
     let (count, size) = (block.basis.component_count(), block.basis.points.len());
     if count == 0 {
-        return (block.clone(), Vec::new());
+        return (block.clone(), Vec::new(), Matrix::zeros(0, 0));
     }
     let coordinates = Matrix::from_fn(used.len(), count, |example, k| used[example][k]);
     let (_, mut strengths, directions) = thin_svd(&coordinates);
@@ -303,7 +352,25 @@ fn by_use(block: &Block, used: &[Vec<f64>]) -> (Block, Vec<f64>) {
     }
     let basis = KeptBasis { points: block.basis.points.clone(), fields };
     let energies = strengths.iter().map(|s| s * s).collect();
-    (Block { basis, ..block.clone() }, energies)
+    (Block { basis, ..block.clone() }, energies, directions)
+}
+
+/// Blocks along the diagonal, of each the given number of columns.
+fn block_diagonal<'a>(blocks: impl Iterator<Item = (&'a Matrix, usize)> + Clone) -> Matrix {
+    let rows = blocks.clone().map(|(block, _)| block.nrows()).sum();
+    let columns = blocks.clone().map(|(_, count)| count).sum();
+    let mut all = Matrix::zeros(rows, columns);
+    let (mut row, mut column) = (0, 0);
+    for (block, count) in blocks {
+        for c in 0..count {
+            for r in 0..block.nrows() {
+                all[(row + r, column + c)] = block[(r, c)];
+            }
+        }
+        row += block.nrows();
+        column += count;
+    }
+    all
 }
 
 /// Every example is left out once; those that move many joints are spread evenly.

@@ -1,12 +1,11 @@
 //! What drives each part: which joints and controls, and how its signals follow them (S(θ) in
 //! Kim 2011 Equation 2).
 
-use crate::displacements::RestDisplacements;
+use crate::displacements::Observations;
 use crate::driver::{
     Clamp, Driver, FeatureGroup, FeatureScale, Kernel, RbfError, RbfFit, RbfParams, Representation, Ridge,
     Samples, fit_rbf_on_centres, rbf::MANY,
 };
-use crate::examples::ExampleSet;
 use crate::fit::joint_driver::{example_range, without_repeats};
 use crate::rig::Rig;
 use crate::supports::Mover;
@@ -44,15 +43,14 @@ pub(super) struct PartDriver {
 
 /// All that moves, described by rotation vectors, translations in bone lengths (the angle under
 /// which the reference joint sees them) and controls in their range.
-pub(super) fn moving_things(set: &ExampleSet) -> Vec<MovingThing> {
-    let movers = Mover::all(set.rig()).into_iter();
-    let things = movers.map(|mover| MovingThing { mover, groups: groups_of(set, mover) });
+pub(super) fn moving_things(seen: &Observations) -> Vec<MovingThing> {
+    let movers = Mover::all(&seen.rig).into_iter();
+    let things = movers.map(|mover| MovingThing { mover, groups: groups_of(seen, mover) });
     things.filter(|thing| !thing.groups.is_empty()).collect()
 }
 
-fn groups_of(set: &ExampleSet, mover: Mover) -> Vec<FeatureGroup> {
-    let rig = set.rig();
-    let poses = || set.examples().iter().map(|example| &example.pose);
+fn groups_of(seen: &Observations, mover: Mover) -> Vec<FeatureGroup> {
+    let (rig, poses) = (&seen.rig, || seen.poses.iter());
     match mover {
         Mover::Control(control) => {
             let rest = rig.controls()[control].default;
@@ -83,30 +81,18 @@ fn bone_length(rig: &Rig, joint: usize) -> f64 {
 }
 
 /// Sets of moving things that may drive a part, narrow to wide, each different and not empty: what
-/// moves within the part; also what moves at its border; all.
-fn candidates(
-    set: &ExampleSet,
-    displacements: &RestDisplacements,
-    part: &Part,
-    things: &[MovingThing],
-) -> Vec<Vec<usize>> {
-    let rig = set.rig();
+/// moves within the part; also what moves at its border; all. `energies`: of the part, by example.
+fn candidates(seen: &Observations, part: &Part, energies: &[f64], things: &[MovingThing]) -> Vec<Vec<usize>> {
+    let rig = &seen.rig;
     let mut held = vec![0.0; rig.skeleton().joint_count()];
     for (&point, &mask) in part.points.iter().zip(&part.mask) {
-        for influence in rig.weights().of(displacements.points.first_vertex(point as usize)) {
+        for influence in rig.weights().of(seen.displacements.points.first_vertex(point as usize)) {
             held[influence.joint as usize] += f64::from(mask * influence.weight);
         }
     }
     let least = LEAST_SHARE * part.mask.iter().map(|&m| f64::from(m)).sum::<f64>();
-    let energy = |example: usize| -> f64 {
-        let observed = displacements.positions_of(example);
-        let points = part.points.iter().zip(&part.mask);
-        points.map(|(&p, &m)| f64::from((observed[p as usize] * m).length_squared())).sum()
-    };
-    let has_controls = things.iter().any(|thing| matches!(thing.mover, Mover::Control(_)));
-    let energies: Vec<f64> = (0..if has_controls { set.len() } else { 0 }).map(energy).collect();
     let control_acts = |thing: &MovingThing| {
-        let moving = (0..set.len()).filter(|&e| thing.mover.is_moved(rig, &set.examples()[e].pose));
+        let moving = (0..seen.len()).filter(|&e| thing.mover.is_moved(rig, &seen.poses[e]));
         moving.map(|e| energies[e]).sum::<f64>() > LEAST_ENERGY * energies.iter().sum::<f64>()
     };
     let chosen = |wanted: &dyn Fn(bool, bool) -> bool| -> Vec<usize> {
@@ -127,17 +113,17 @@ fn candidates(
     sets
 }
 
-fn measured(set: &ExampleSet, things: &[MovingThing], chosen: &[usize]) -> Samples {
+fn measured(seen: &Observations, things: &[MovingThing], chosen: &[usize]) -> Samples {
     let groups = chosen.iter().flat_map(|&thing| things[thing].groups.iter().cloned()).collect();
-    Samples::measure(groups, set.rig().skeleton(), set.examples().iter().map(|example| &example.pose))
+    Samples::measure(groups, seen.rig.skeleton(), &seen.poses)
 }
 
 /// The set of joints and controls that predicts left-out stretches of the examples best, with the ridge
 /// that was given or one of middle size.
 pub(super) fn best_movers(
-    set: &ExampleSet,
-    displacements: &RestDisplacements,
+    seen: &Observations,
     part: &Part,
+    energies: &[f64],
     things: &[MovingThing],
     folds: &[Fold],
     interpolation: &Interpolation<'_>,
@@ -146,7 +132,7 @@ pub(super) fn best_movers(
         Ridge::Automatic => Ridge::Fixed(if folds.is_empty() { 0.0 } else { COMPARING_RIDGE }),
         given @ Ridge::Fixed(_) => given,
     };
-    let mut sets = candidates(set, displacements, part, things);
+    let mut sets = candidates(seen, part, energies, things);
     if folds.is_empty() {
         // Nothing to compare by: the neighbourhood.
         sets.truncate(2);
@@ -155,7 +141,7 @@ pub(super) fn best_movers(
     }
     let mut best: Option<PartDriver> = None;
     for movers in sets {
-        let unseen = interpolation.error_unseen(&measured(set, things, &movers), folds, ridge);
+        let unseen = interpolation.error_unseen(&measured(seen, things, &movers), folds, ridge);
         if best.as_ref().and_then(|best| best.unseen).is_none_or(|least| unseen.is_some_and(|u| u < least)) {
             best = Some(PartDriver { movers, ridge, unseen });
         }
@@ -165,7 +151,7 @@ pub(super) fn best_movers(
 
 /// The same driver with the ridge that predicts left-out stretches best, where that is left open.
 pub(super) fn with_best_ridge(
-    set: &ExampleSet,
+    seen: &Observations,
     things: &[MovingThing],
     chosen: &PartDriver,
     folds: &[Fold],
@@ -174,7 +160,7 @@ pub(super) fn with_best_ridge(
     if interpolation.params.ridge != Ridge::Automatic || folds.is_empty() {
         return chosen.clone();
     }
-    let samples = measured(set, things, &chosen.movers);
+    let samples = measured(seen, things, &chosen.movers);
     let mut best: Option<(f64, f64)> = None;
     let is_few = samples.count() <= MANY;
     for ridge in RIDGES.into_iter().filter(|&ridge| is_few || ridge > 0.0) {
@@ -196,20 +182,20 @@ pub(super) fn with_best_ridge(
 
 /// Interpolates a part's signals (`component × example`) over what drives it.
 pub(super) fn fit_driver(
-    set: &ExampleSet,
+    seen: &Observations,
     things: &[MovingThing],
     chosen: &PartDriver,
     signals: &[Vec<f64>],
     interpolation: &Interpolation<'_>,
     clamp_margin: Option<f64>,
 ) -> Result<RbfFit, (RbfError, String, String)> {
-    let coordinates: Vec<f64> = (0..set.len()).flat_map(|e| signals.iter().map(move |s| s[e])).collect();
-    let all = measured(set, things, &chosen.movers);
+    let coordinates: Vec<f64> = (0..seen.len()).flat_map(|e| signals.iter().map(move |s| s[e])).collect();
+    let all = measured(seen, things, &chosen.movers);
     let (kept, values) = without_repeats(&all, &coordinates, signals.len());
     let params = RbfParams { ridge: chosen.ridge, ..interpolation.params.clone() };
     let name = |place: usize| match kept[place] {
         0 => "rest".to_string(),
-        sample => set.examples()[sample - 1].name.clone(),
+        sample => seen.names[sample - 1].clone(),
     };
     let fit = fit_rbf_on_centres(&all.select(&kept), &values, &params, interpolation.most_centres).map_err(
         |error| {

@@ -2,19 +2,20 @@
 //!
 //! Whole stretches of the examples are left out, one after the other, and components as well as
 //! drivers are found anew: frames of a motion resemble their neighbours, so leaving out single ones,
-//! or drivers alone, flatters. The products of the examples (the Gram matrix) are enough for that.
+//! or drivers alone, flatters. The examples' coordinates on the components of all are enough for that.
 
 use rayon::prelude::*;
 
 use super::ParameterizationParams;
 use super::signals::PartComponents;
-use crate::basis::PrincipalComponents;
 use crate::driver::{Interpolant, RbfParams, Ridge, Samples, Width, fit_rbf_on_centres};
 use crate::fit::joint_driver::without_repeats;
-use crate::numeric::Matrix;
+use crate::numeric::{Matrix, symmetric_eigen};
 
 /// Stretches that are left out one after the other.
 const FOLDS: usize = 5;
+/// Squared directions weaker than this share of the strongest are rounding.
+const RANK_CUT: f64 = 1e-14;
 /// Fewer examples say nothing about each other.
 const FEWEST: usize = 4;
 
@@ -56,22 +57,27 @@ impl Fold {
         let mut signals: Vec<Vec<f64>> = Vec::new();
         let mut expected: Vec<Vec<f64>> = Vec::new();
         let mut lost = 0.0;
-        for (gram, &count) in components.grams.iter().zip(&components.counts) {
-            let seen = Matrix::from_fn(others.len(), others.len(), |a, b| gram[(others[a], others[b])]);
-            let found = PrincipalComponents::of_gram(&seen);
-            let count = count.min(found.count());
-            lost += left_out.clone().map(|example| gram[(example, example)]).sum::<f64>();
-            for component in 0..count {
-                let coordinates: Vec<f64> = left_out
-                    .clone()
-                    .map(|example| {
-                        let products: Vec<f64> = others.iter().map(|&other| gram[(other, example)]).collect();
-                        found.unsigned_coordinate_of(&products, component)
-                    })
-                    .collect();
-                lost -= coordinates.iter().map(|c| c * c).sum::<f64>();
-                expected.push(coordinates);
-                signals.push(found.unsigned_coordinates(component));
+        for (all, &count) in components.kinds.iter().zip(&components.counts) {
+            // Examples as columns of coordinates on all components: these are orthonormal, so that what
+            // the others have in common is found among them.
+            let coordinates = |examples: &[usize]| {
+                Matrix::from_fn(all.count(), examples.len(), |component, e| {
+                    all.singular_values[component] * all.right[component][examples[e]]
+                })
+            };
+            let seen = coordinates(&others);
+            let (values, vectors) = symmetric_eigen(&(&seen * seen.transpose()));
+            let strongest = values.first().copied().unwrap_or(0.0);
+            let rank = values.iter().filter(|&&value| value > RANK_CUT * strongest).count();
+            let found = vectors.get(.., ..count.min(rank)).transpose().to_owned();
+            let unseen: Vec<usize> = left_out.clone().collect();
+            let (kept, tested) = (&found * &seen, &found * coordinates(&unseen));
+            lost += unseen.iter().map(|&example| all.energies[example]).sum::<f64>();
+            lost -= tested.squared_norm_l2();
+            let row = |m: &Matrix, component: usize| m.row(component).iter().copied().collect::<Vec<f64>>();
+            for component in 0..found.nrows() {
+                expected.push(row(&tested, component));
+                signals.push(row(&kept, component));
             }
         }
         let by_example = |signals: &[Vec<f64>], count: usize| -> Vec<f64> {

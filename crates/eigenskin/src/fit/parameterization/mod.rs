@@ -23,7 +23,7 @@ use super::allocation::Budget;
 use super::riding_fields::{masked_normal_fields, weights_of_gram};
 use crate::basis::IcaParams;
 use crate::deformers::Base;
-use crate::displacements::{PullBackError, RestDisplacements, rest_displacements};
+use crate::displacements::{Observations, ObservationsError, PullBackError, RestDisplacements, StoreError};
 use crate::driver::{RbfError, RbfFit, RbfParams, Ridge};
 use crate::examples::{ExampleSet, ExamplesError, MergedExample};
 use crate::model::{DisplacementBasis, Layer, Model, ModelError, Stage};
@@ -83,6 +83,13 @@ impl Default for ParameterizationParams {
             normals: true,
             clamp_margin: Some(0.5),
         }
+    }
+}
+
+impl ParameterizationParams {
+    /// Whether one pose may have two shapes: a ridge finds something between them.
+    pub fn allows_compromise(&self) -> bool {
+        matches!(self.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0)
     }
 }
 
@@ -171,9 +178,21 @@ pub enum ParameterizationError {
     /// An example that was not inverted through the deformers.
     #[error(transparent)]
     PullBack(#[from] PullBackError),
+    /// Displacements that cannot be read again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The layers do not fit the rig; a bug.
     #[error(transparent)]
     Model(#[from] ModelError),
+}
+
+impl From<ObservationsError> for ParameterizationError {
+    fn from(error: ObservationsError) -> Self {
+        match error {
+            ObservationsError::Examples(error) => Self::Examples(error),
+            ObservationsError::PullBack(error) => Self::PullBack(error),
+        }
+    }
 }
 
 /// Fits signals over joints.
@@ -182,16 +201,23 @@ pub fn fit_parameterization(
     params: &ParameterizationParams,
 ) -> Result<ParameterizationFit, ParameterizationError> {
     check(params)?;
-    let allows_compromise = matches!(params.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0);
-    let (set, merged) = examples.for_training(allows_compromise)?;
-    let things = moving_things(&set);
+    let seen = Observations::of(examples, &params.base, params.allows_compromise())?;
+    fit_parameterization_to(&seen, params)
+}
+
+/// Fits signals over joints to what was observed, wherever that is kept.
+pub fn fit_parameterization_to(
+    seen: &Observations,
+    params: &ParameterizationParams,
+) -> Result<ParameterizationFit, ParameterizationError> {
+    check(params)?;
+    let things = moving_things(seen);
     if things.is_empty() {
         return Err(ParameterizationError::NothingMoves);
     }
     // §3, Equation 1: displacements, the parts of the skin, and what happens in them.
-    let displacements = rest_displacements(&set, &params.base)?;
-    let observed = Observed { set: &set, displacements: &displacements, things: &things };
-    let cut = best_partition(observed, params);
+    let observed = Observed { seen, things: &things };
+    let cut = best_partition(observed, params)?;
 
     // §3, Equation 2: the signals over the joints that drive each part.
     let fitted: Vec<(Layer, PartReport)> = (0..cut.parts.len())
@@ -199,16 +225,17 @@ pub fn fit_parameterization(
         .map(|index| fitted_part(observed, &cut, index, params))
         .collect::<Result<_, _>>()?;
     let (layers, parts) = fitted.into_iter().unzip();
-    let total = cut.components.iter().flat_map(PartComponents::energies).sum::<f64>();
+    let total = cut.components.iter().map(PartComponents::energy).sum::<f64>();
     let share = |energy: f64| if total > 0.0 { (energy / total).sqrt() } else { 0.0 };
+    let residuals = &seen.displacements.residuals;
     Ok(ParameterizationFit {
-        model: Model::new(set.rig().clone(), params.base.clone(), layers)?,
+        model: Model::new(seen.rig.clone(), seen.base.clone(), layers)?,
         parts,
-        merged,
-        example_count: set.len(),
+        merged: seen.merged.clone(),
+        example_count: seen.len(),
         rest_space_error: share(cut.energy_lost()),
         cross_validation: cut.error_unseen().map(share),
-        residuals_ignored: displacements.residuals.iter().filter(|residuals| !residuals.is_empty()).count(),
+        residuals_ignored: residuals.iter().filter(|residuals| !residuals.is_empty()).count(),
     })
 }
 
@@ -234,8 +261,7 @@ fn check(params: &ParameterizationParams) -> Result<(), ParameterizationError> {
 /// What the examples show.
 #[derive(Clone, Copy)]
 struct Observed<'a> {
-    set: &'a ExampleSet,
-    displacements: &'a RestDisplacements,
+    seen: &'a Observations,
     things: &'a [MovingThing],
 }
 
@@ -268,9 +294,9 @@ const PATIENCE: usize = 3;
 const PAYS: f64 = 0.1;
 
 /// The partition with the smallest error on examples not seen, from the whole skin to many parts.
-fn best_partition(observed: Observed<'_>, params: &ParameterizationParams) -> Partition {
-    let Observed { set, displacements, .. } = observed;
-    let pieces = Pieces::new(set.rig(), displacements, set.len());
+fn best_partition(observed: Observed<'_>, params: &ParameterizationParams) -> Result<Partition, StoreError> {
+    let seen = observed.seen;
+    let pieces = Pieces::new(&seen.rig, &seen.displacements)?;
     let counts: Vec<usize> = match params.parts {
         Some(wanted) => pieces.count_up_to(wanted).into_iter().collect(),
         None => COUNTS.to_vec(),
@@ -280,7 +306,7 @@ fn best_partition(observed: Observed<'_>, params: &ParameterizationParams) -> Pa
     for parts in counts.into_iter().map_while(|count| pieces.parts(count)) {
         let budget =
             Budget { per_vertex: params.signals_per_vertex, per_joint: None, total: params.most_signals };
-        let components = part_components(displacements, set.len(), &parts, budget, params.per_coordinate);
+        let components = part_components(&seen.displacements, &parts, budget, params.per_coordinate)?;
         let lost: f64 = components.iter().map(PartComponents::energy_lost).sum();
         // What is lost of examples that were seen is the least that is lost of others.
         if best.as_ref().is_none_or(|(least, ..)| lost < (1.0 - PAYS) * least) {
@@ -298,16 +324,16 @@ fn best_partition(observed: Observed<'_>, params: &ParameterizationParams) -> Pa
         }
     }
     let Some((_, mut partition, folds)) = best else {
-        return Partition { parts: Vec::new(), components: Vec::new(), drivers: Vec::new() };
+        return Ok(Partition { parts: Vec::new(), components: Vec::new(), drivers: Vec::new() });
     };
     let interpolation = Interpolation::of(params);
     partition.drivers = partition
         .drivers
         .par_iter()
         .zip(&folds)
-        .map(|(driver, folds)| with_best_ridge(set, observed.things, driver, folds, &interpolation))
+        .map(|(driver, folds)| with_best_ridge(seen, observed.things, driver, folds, &interpolation))
         .collect();
-    partition
+    Ok(partition)
 }
 
 /// Finds what drives each part.
@@ -317,16 +343,18 @@ fn driven(
     components: Vec<PartComponents>,
     params: &ParameterizationParams,
 ) -> (Partition, Vec<Vec<Fold>>) {
-    let Observed { set, displacements, things } = observed;
+    let Observed { seen, things } = observed;
     let interpolation = Interpolation::of(params);
-    let (drivers, folds) = parts
+    let found: Vec<(PartDriver, Vec<Fold>)> = parts
         .par_iter()
         .zip(&components)
         .map(|(part, components)| {
-            let folds = folds_of(components, set.len());
-            (best_movers(set, displacements, part, things, &folds, &interpolation), folds)
+            let folds = folds_of(components, seen.len());
+            let energies = components.energies_of_examples();
+            (best_movers(seen, part, &energies, things, &folds, &interpolation), folds)
         })
-        .unzip();
+        .collect();
+    let (drivers, folds) = found.into_iter().unzip();
     (Partition { parts, components, drivers }, folds)
 }
 
@@ -336,15 +364,16 @@ fn fitted_part(
     index: usize,
     params: &ParameterizationParams,
 ) -> Result<(Layer, PartReport), ParameterizationError> {
-    let Observed { set, displacements, things } = observed;
+    let Observed { seen, things } = observed;
+    let displacements = &seen.displacements;
     let (part, components, chosen) = (&cut.parts[index], &cut.components[index], &cut.drivers[index]);
     let ica = match &params.basis {
         SignalBasis::Principal => None,
         SignalBasis::Independent(ica) => Some(ica),
     };
-    let found = part_signals(displacements, set.len(), part, components, ica);
+    let found = part_signals(displacements, part, components, ica)?;
     let fit =
-        fit_driver(set, things, chosen, &found.signals, &Interpolation::of(params), params.clamp_margin)
+        fit_driver(seen, things, chosen, &found.signals, &Interpolation::of(params), params.clamp_margin)
             .map_err(|(error, first, second)| match error {
                 RbfError::Singular { .. } => {
                     ParameterizationError::TooClose { part: part.name.clone(), first, second, error }
@@ -352,15 +381,15 @@ fn fitted_part(
                 RbfError::BadParameter { .. } => ParameterizationError::Parameter(error),
             })?;
     let normals = if params.normals && !displacements.normals.is_empty() {
-        normal_fields(displacements, part, &found)
+        normal_fields(displacements, part, &found)?
     } else {
         Vec::new()
     };
     let layer = layer(displacements, part, &found, normals, &fit);
-    let total: f64 = components.energies().sum();
+    let total = components.energy();
     let report = PartReport {
         name: part.name.clone(),
-        drivers: chosen.movers.iter().map(|&t| things[t].mover.name(set.rig()).to_string()).collect(),
+        drivers: chosen.movers.iter().map(|&t| things[t].mover.name(&seen.rig).to_string()).collect(),
         vertex_count: layer.support.len(),
         mask: displacements.vertices_of(&part.points).iter().map(|&(_, point)| part.mask[point]).collect(),
         signal_count: components.count(),
@@ -397,7 +426,11 @@ fn layer(
 }
 
 /// Normal corrections on the part's own signals.
-fn normal_fields(displacements: &RestDisplacements, part: &Part, found: &PartSignals) -> Vec<Vec3> {
+fn normal_fields(
+    displacements: &RestDisplacements,
+    part: &Part,
+    found: &PartSignals,
+) -> Result<Vec<Vec3>, StoreError> {
     let count = found.signals.len();
     let example_count = found.signals[0].len();
     let gram = Matrix::from_fn(count, count, |a, b| {

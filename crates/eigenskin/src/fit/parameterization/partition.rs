@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use crate::displacements::RestDisplacements;
+use crate::displacements::fields::Tile;
+use crate::displacements::{RestDisplacements, StoreError};
 use crate::rig::Rig;
 
 /// One part of the skin.
@@ -49,7 +50,7 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub fn new(rig: &Rig, displacements: &RestDisplacements, example_count: usize) -> Self {
+    pub fn new(rig: &Rig, displacements: &RestDisplacements) -> Result<Self, StoreError> {
         let points = &displacements.points;
         let has_joints = rig.skeleton().joint_count() > 0;
         let first = |point: usize| points.first_vertex(point);
@@ -64,14 +65,17 @@ impl Pieces {
             ((1..=SEEDS).map(|index| format!("region {index}")).collect::<Vec<String>>(), shares)
         };
         let neighbours = neighbours(rig, displacements);
-        let mut energies = vec![0.0; points.group_count()];
-        for example in 0..example_count {
-            for (energy, u) in energies.iter_mut().zip(displacements.positions_of(example)) {
-                *energy += f64::from(u.length_squared());
-            }
-        }
+        let mut energies: Vec<f64> = Vec::with_capacity(points.group_count());
+        let all: Vec<usize> = (0..displacements.positions.example_count()).collect();
+        let of_tile = |tile: &Tile<'_>| {
+            let energy = |place: usize| {
+                all.iter().map(|&example| f64::from(tile.row(example)[place].length_squared())).sum::<f64>()
+            };
+            (0..tile.places.len()).map(energy).collect::<Vec<f64>>()
+        };
+        displacements.positions.fold_tiles(&all, 16_384, |_| true, of_tile, |part| energies.extend(part))?;
         let groupings = groupings(&shares, &neighbours, &energies, names.len());
-        Self { names, has_joints, shares, neighbours, groupings }
+        Ok(Self { names, has_joints, shares, neighbours, groupings })
     }
 
     /// The largest number of parts that does not exceed `wanted`.

@@ -5,24 +5,22 @@
 //! squares of all parts then sum to those of u, and the squared error of the sum is never above the
 //! sum of the parts' squared errors: parts that overlap can be weighed against each other fairly.
 
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 use rayon::prelude::*;
 
 use super::partition::Part;
-use crate::basis::{IcaParams, PrincipalComponents, independent_components};
-use crate::displacements::RestDisplacements;
+use crate::basis::{ComponentFields, IcaParams, PrincipalComponents, independent_components};
+use crate::displacements::tall_matrix::TallMatrix;
+use crate::displacements::{RestDisplacements, StoreError};
 use crate::fit::allocation::{Budget, allocate};
-use crate::numeric::{Matrix, gram};
 
-/// Points whose products are summed at once.
-const CHUNK: usize = 2048;
+/// Components that are found of many examples, whatever the limit is: the folds need more than are kept.
+const LEAST_WANTED: usize = 48;
 
 /// Components of one part, along all axes together or along each by itself.
 pub(super) struct PartComponents {
     /// one, or three: x, y, z
     pub kinds: Vec<PrincipalComponents>,
-    /// `kind`: products of the examples' displacements, `example × example`
-    pub grams: Vec<Matrix>,
     /// `kind`: components kept
     pub counts: Vec<usize>,
 }
@@ -38,16 +36,28 @@ pub(super) struct PartSignals {
 impl PartComponents {
     /// Squared lengths of all components, kind after kind.
     pub fn energies(&self) -> impl Iterator<Item = f64> + '_ {
-        self.kinds.iter().flat_map(|kind| kind.singular_values.iter().map(|s| s * s))
+        self.kinds.iter().flat_map(PrincipalComponents::squares)
+    }
+
+    /// Squared displacements over all examples.
+    pub fn energy(&self) -> f64 {
+        self.kinds.iter().map(|kind| kind.energy_after(0)).sum()
+    }
+
+    /// Squared displacements, `example`.
+    pub fn energies_of_examples(&self) -> Vec<f64> {
+        let mut sums = vec![0.0; self.kinds.first().map_or(0, |kind| kind.energies.len())];
+        for kind in &self.kinds {
+            sums.iter_mut().zip(&kind.energies).for_each(|(sum, energy)| *sum += energy);
+        }
+        sums
     }
 
     /// What the components left out would have added, summed over all examples.
     pub fn energy_lost(&self) -> f64 {
-        let lost = |(kind, &count): (&PrincipalComponents, &usize)| -> f64 {
-            kind.singular_values[count..].iter().map(|s| s * s).sum()
-        };
+        let lost = self.kinds.iter().zip(&self.counts).map(|(kind, &count)| kind.energy_after(count));
         // An empty sum is −0.
-        self.kinds.iter().zip(&self.counts).map(lost).sum::<f64>() + 0.0
+        lost.sum::<f64>() + 0.0
     }
 
     /// Components kept.
@@ -60,82 +70,61 @@ impl PartComponents {
 /// have components of their own).
 pub(super) fn part_components(
     displacements: &RestDisplacements,
-    example_count: usize,
     parts: &[Part],
     budget: Budget,
     per_coordinate: bool,
-) -> Vec<PartComponents> {
+) -> Result<Vec<PartComponents>, StoreError> {
     let axes: &[Option<usize>] = if per_coordinate { &[Some(0), Some(1), Some(2)] } else { &[None] };
+    let most = budget.per_vertex.or(budget.total).map(|limit| limit.max(LEAST_WANTED));
     let mut found: Vec<PartComponents> = parts
-        .iter()
+        .par_iter()
         .map(|part| {
-            let gram = |axis: &Option<usize>| masked_gram(displacements, example_count, part, *axis);
-            let grams: Vec<Matrix> = axes.iter().map(gram).collect();
-            let kinds = grams.iter().map(PrincipalComponents::of_gram).collect();
-            PartComponents { kinds, grams, counts: Vec::new() }
+            let components =
+                |&axis| with_matrix(displacements, part, axis, |a| PrincipalComponents::of(a, most));
+            let kinds = axes.iter().map(components).collect::<Result<_, _>>()?;
+            Ok(PartComponents { kinds, counts: Vec::new() })
         })
-        .collect();
+        .collect::<Result<_, StoreError>>()?;
     let points: Vec<&[u32]> = parts.iter().map(|part| part.points.as_slice()).collect();
     let budget = Budget { total: budget.total.map(|total| total / axes.len()), ..budget };
     for kind in 0..axes.len() {
-        let energies: Vec<Vec<f64>> =
-            found.iter().map(|f| f.kinds[kind].singular_values.iter().map(|s| s * s).collect()).collect();
+        let energies: Vec<Vec<f64>> = found.iter().map(|f| f.kinds[kind].squares().collect()).collect();
         let counts = allocate(&energies, &points, displacements.points.group_count(), &budget);
         found.iter_mut().zip(counts).for_each(|(found, count)| found.counts.push(count));
     }
-    found
+    Ok(found)
 }
 
-/// Products of the examples' displacements over one part, `example × example`.
-fn masked_gram(
+/// The examples' displacements over one part, times √mask.
+fn with_matrix<R>(
     displacements: &RestDisplacements,
-    example_count: usize,
     part: &Part,
     axis: Option<usize>,
-) -> Matrix {
-    let chunks: Vec<(&[u32], &[f32])> = part.points.chunks(CHUNK).zip(part.mask.chunks(CHUNK)).collect();
-    let width = if axis.is_some() { 1 } else { 3 };
-    let grams: Vec<Matrix> = chunks
-        .into_par_iter()
-        .map(|(points, mask)| {
-            let mut rows = Matrix::zeros(width * points.len(), example_count);
-            for example in 0..example_count {
-                let observed = displacements.positions_of(example);
-                for (place, (&point, &mask)) in points.iter().zip(mask).enumerate() {
-                    let u = observed[point as usize].as_dvec3() * f64::from(mask).sqrt();
-                    for row in 0..width {
-                        rows[(width * place + row, example)] = u[axis.unwrap_or(row)];
-                    }
-                }
-            }
-            gram(&rows)
-        })
-        .collect();
-    grams.into_iter().fold(Matrix::zeros(example_count, example_count), |sum, next| sum + next)
+    consumer: impl FnOnce(&TallMatrix<'_>) -> R,
+) -> R {
+    let examples: Vec<usize> = (0..displacements.positions.example_count()).collect();
+    let roots: Vec<f64> = part.mask.iter().map(|&mask| f64::from(mask).sqrt()).collect();
+    consumer(&TallMatrix {
+        fields: &displacements.positions,
+        examples: &examples,
+        points: &part.points,
+        factor: &|_, place| roots[place],
+        axis,
+    })
 }
 
 /// Fields and signals of one part's kept components.
 pub(super) fn part_signals(
     displacements: &RestDisplacements,
-    example_count: usize,
     part: &Part,
     components: &PartComponents,
     ica: Option<&IcaParams>,
-) -> PartSignals {
+) -> Result<PartSignals, StoreError> {
     let mut all = PartSignals { fields: Vec::new(), signals: Vec::new() };
     for (kind, (found, &count)) in components.kinds.iter().zip(&components.counts).enumerate() {
-        let axes = if components.kinds.len() == 1 { Vec3::ONE } else { Vec3::AXES[kind] };
-        let masked: Vec<Vec3> = (0..example_count)
-            .flat_map(|example| {
-                let observed = displacements.positions_of(example);
-                let points = part.points.iter().zip(&part.mask);
-                points.map(move |(&point, &mask)| observed[point as usize] * axes * mask.sqrt())
-            })
-            .collect();
-        let (fields, signals): (Vec<Vec<DVec3>>, Vec<Vec<f64>>) = (0..count)
-            .into_par_iter()
-            .map(|component| found.field_and_coordinates(&masked, component))
-            .unzip();
+        let axis = (components.kinds.len() > 1).then_some(kind);
+        let ComponentFields { fields, coordinates: signals } =
+            with_matrix(displacements, part, axis, |a| found.fields_and_coordinates(a, count))?;
         let (fields, signals) = match ica {
             Some(params) => independent(&fields, &signals, params),
             None => (fields, signals),
@@ -147,7 +136,7 @@ pub(super) fn part_signals(
         all.fields.extend(fields.into_iter().map(masked));
         all.signals.extend(signals);
     }
-    all
+    Ok(all)
 }
 
 /// The same space by independent components; fields of unit norm, as principal ones have.
