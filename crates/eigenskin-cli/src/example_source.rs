@@ -11,6 +11,7 @@ use eigenskin_io::{
     examples_from_shape_keys, read_cache, read_obj_folder,
 };
 
+use crate::large::ShapesOnDisk;
 use crate::output::Output;
 
 /// A clip says the poses; OBJ files, a cache, sculpts or shape keys the shapes.
@@ -123,6 +124,20 @@ impl<'a> ExampleSource<'a> {
                 output.warning(format!("the report says nothing of the simulation: {error}"));
                 None
             }
+        }
+    }
+
+    /// The shapes, where they could be left on disk.
+    pub fn on_disk(&self) -> Option<ShapesOnDisk<'a>> {
+        match self {
+            Self::Set(path) if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npz")) => {
+                Some(ShapesOnDisk::Bundle(path))
+            }
+            Self::Clip(ClipSource { clip, path, shapes: Shapes::Cache, rest_frame }) => {
+                let clip = clip.unwrap_or_default();
+                Some(ShapesOnDisk::Cache { path, clip, rest_frame: *rest_frame })
+            }
+            _ => None,
         }
     }
 

@@ -6,11 +6,16 @@ use eigenskin::examples::ExampleSet;
 /// The poses of `set` that `slice` chooses, or all without one.
 pub fn select(set: ExampleSet, slice: Option<&str>) -> Result<ExampleSet> {
     let Some(slice) = slice else { return Ok(set) };
-    let indices = indices(slice, set.len())?;
+    Ok(set.select(&chosen(slice, set.len())?)?)
+}
+
+/// The poses of so many that `slice` chooses, at least one.
+pub fn chosen(slice: &str, count: usize) -> Result<Vec<usize>> {
+    let indices = indices(slice, count)?;
     if indices.is_empty() {
-        bail!("--frames {slice} chooses none of the {} poses; widen the range", set.len());
+        bail!("--frames {slice} chooses none of the {count} poses; widen the range");
     }
-    Ok(set.select(&indices)?)
+    Ok(indices)
 }
 
 fn indices(slice: &str, count: usize) -> Result<Vec<usize>> {

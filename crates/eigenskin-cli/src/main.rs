@@ -7,6 +7,7 @@ mod example_source;
 mod fitting;
 mod frames;
 mod invertibility;
+mod large;
 mod mirror_examples;
 mod output;
 mod pictures;

@@ -1,4 +1,4 @@
-//! A spinner with a sentence, on a terminal, for work of more than a second.
+//! A spinner with a sentence, or a bar with the time left, on a terminal, for work of more than a second.
 
 use std::time::Duration;
 
@@ -17,4 +17,15 @@ pub fn while_doing<T>(quiet: bool, doing: &str, work: impl FnOnce() -> T) -> T {
     let result = work();
     bar.finish_and_clear();
     result
+}
+
+/// A bar with the time left for work on `count` things; silent where nobody looks.
+pub fn bar(quiet: bool, doing: &str, count: usize) -> ProgressBar {
+    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.set_message(doing.to_string());
+    bar
 }

@@ -11,6 +11,7 @@ pub mod error;
 mod example_list;
 pub mod external_box;
 pub mod gltf;
+pub mod large_set;
 pub mod limits;
 pub mod motion;
 pub mod npz;
@@ -40,6 +41,7 @@ pub use gltf::clip::Clip;
 pub use gltf::error::GltfError;
 pub use gltf::model::{ModelWriteOptions, ModelWriteReport};
 pub use gltf::orientation::Orientation;
+pub use large_set::{LargeSet, LargeSetError, Scratch, ScratchError};
 pub use motion::{CarryOptions, JointMap, Matching, Motion, MotionError};
 pub use npz::NpzError;
 pub use rig_file::RigFile;
@@ -123,7 +125,7 @@ pub fn read_rig(path: &Path, options: &ReadOptions) -> Result<RigFile, ReadError
             let document = load_document(path)?;
             rig_of(document, options).map_err(|error| gltf_error(path, error))
         }
-        Format::Npz => Ok(read_bundle(path, options)?.0),
+        Format::Npz => Ok(read_bundle(path, options, npz::Bundle::read_without_shapes)?.0),
     }
 }
 
@@ -135,7 +137,7 @@ pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, Exa
             examples_of(document, options).map_err(|error| gltf_error(path, error))
         }
         Format::Npz => {
-            let (file, bundle) = read_bundle(path, options)?;
+            let (file, bundle) = read_bundle(path, options, npz::Bundle::read)?;
             let set = bundle.examples(file.rig()).map_err(|error| npz_error(path, error))?;
             Ok((file, set))
         }
@@ -330,15 +332,19 @@ fn load_document(path: &Path) -> Result<Document, ReadError> {
     Document::from_bytes(&bytes, path.parent()).map_err(|error| gltf_error(path, error))
 }
 
-fn read_bundle(path: &Path, options: &ReadOptions) -> Result<(RigFile, npz::Bundle), ReadError> {
+fn read_bundle(
+    path: &Path,
+    options: &ReadOptions,
+    read: fn(&Path) -> Result<npz::Bundle, NpzError>,
+) -> Result<(RigFile, npz::Bundle), ReadError> {
     let fail = |error| npz_error(path, error);
-    let bundle = npz::Bundle::read(path).map_err(fail)?;
+    let bundle = read(path).map_err(fail)?;
     let (rig, notes) = bundle.rig(options.missing_weights).map_err(fail)?;
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("rig");
     let mut file = RigFile::from_rig(Arc::new(rig), name)
         .map_err(|error| fail(NpzError::NoGltf { problem: error.to_string() }))?;
     file.notes = notes;
-    file.kind = if bundle.has_examples() { FileKind::Examples } else { FileKind::Rig };
+    file.kind = file_kind(path)?;
     Ok((file, bundle))
 }
 

@@ -9,9 +9,10 @@ use rayon::prelude::*;
 
 use crate::deformers::{BlackBox, BlackBoxError};
 use crate::evaluate::Evaluator;
-use crate::examples::{ExampleSet, ExamplesError};
+use crate::examples::{Example, ExampleSet, ExamplesError};
 use crate::model::Model;
 use crate::pose::Pose;
+use crate::rig::Rig;
 use crate::skinning::{BaseSkinning, PosedSkinning};
 
 /// Errors of one method over all poses and vertices, in the rest shape's unit.
@@ -86,10 +87,44 @@ pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
         .into_par_iter()
         .map_init(
             || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
-            |(plain, model), index| ComparedPose::new(plain, model, truth, index),
+            |(plain, model), index| {
+                ComparedPose::new(plain, model, &truth.examples()[index], &truth.normals_of(index))
+            },
         )
         .collect();
     summarise(truth, &compared)
+}
+
+/// The same for true shapes that are fetched one after the other, in the order of their `poses`.
+pub fn evaluate_each<E: Send>(
+    model: &Arc<Model>,
+    pose_count: usize,
+    fetch: impl Fn(usize) -> Result<Example, E> + Sync,
+) -> Result<Evaluation, E> {
+    let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
+    let mut tally = Tally::new(model.rig(), pose_count * model.rig().vertex_count());
+    let indices: Vec<usize> = (0..pose_count).collect();
+    for batch in indices.chunks(4 * rayon::current_num_threads().max(1)) {
+        let compared: Vec<(String, ComparedPose)> = batch
+            .par_iter()
+            .map_init(
+                || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
+                |(plain, model), &index| {
+                    let example = fetch(index)?;
+                    let normals = match &example.normals {
+                        Some(normals) => normals.clone(),
+                        None => model.model().rig().mesh().normals_of(&example.positions),
+                    };
+                    let compared = ComparedPose::new(plain, model, &example, &normals);
+                    Ok((example.name, compared))
+                },
+            )
+            .collect::<Result<_, E>>()?;
+        for (name, pose) in &compared {
+            tally.add(name, pose);
+        }
+    }
+    Ok(tally.evaluation())
 }
 
 /// The same for a model that sits on a black box, asked pose after pose.
@@ -106,7 +141,7 @@ pub fn evaluate_through(
             let mut normals = positions.clone();
             model.evaluate_through(black_box, pose, &mut positions, Some(&mut normals))?;
             let true_normals = truth.normals_of(index);
-            let skinning = Compared::new(&mut plain, truth, index, &true_normals);
+            let skinning = Compared::new(&mut plain, &truth.examples()[index], &true_normals);
             let normal_angle = mean_angle(&normals, &true_normals);
             let errors = vertex_errors(&positions, &truth.examples()[index].positions);
             let model = Compared { errors, normal_angle, normal_angle_inverse_transpose: normal_angle };
@@ -129,7 +164,8 @@ pub fn leave_one_out<E: From<ExamplesError> + Send>(
             let others: Vec<usize> = (0..examples.len()).filter(|&index| index != left_out).collect();
             let model = Arc::new(fit(&examples.select(&others)?)?);
             let (mut plain, mut model) = (Evaluator::new(plain.clone()), Evaluator::new(model));
-            Ok(ComparedPose::new(&mut plain, &mut model, examples, left_out))
+            let (example, normals) = (&examples.examples()[left_out], examples.normals_of(left_out));
+            Ok(ComparedPose::new(&mut plain, &mut model, example, &normals))
         })
         .collect::<Result<_, E>>()?;
     Ok(summarise(examples, &compared))
@@ -140,37 +176,74 @@ fn plain_skinning(truth: &ExampleSet) -> Arc<Model> {
 }
 
 fn summarise(truth: &ExampleSet, compared: &[ComparedPose]) -> Evaluation {
-    let size = truth.rig().mesh().size();
-    let squared = |of: fn(&ComparedPose) -> &Compared| -> f64 {
-        compared.iter().map(|pose| of(pose).squared_sum()).sum()
-    };
-    let (skinning_squared, model_squared) = (squared(|p| &p.skinning), squared(|p| &p.model));
-    let skinning = summary(compared.iter().map(|p| p.skinning.errors.as_slice()), size);
-    let mean = |of: fn(&ComparedPose) -> f64| compared.iter().map(of).sum::<f64>() / compared.len() as f64;
-    Evaluation {
-        poses: truth.len(),
-        vertices: truth.rig().vertex_count(),
-        size,
-        relative_error: (skinning.rmse > EXACT * size).then(|| (model_squared / skinning_squared).sqrt()),
-        skinning,
-        model: summary(compared.iter().map(|p| p.model.errors.as_slice()), size),
-        normal_angles: NormalAngles {
-            skinning_mean: mean(|p| p.skinning.normal_angle),
-            model_mean: mean(|p| p.model.normal_angle),
-            skinning_mean_inverse_transpose: mean(|p| p.skinning.normal_angle_inverse_transpose),
-            model_mean_inverse_transpose: mean(|p| p.model.normal_angle_inverse_transpose),
-        },
-        per_pose: truth
-            .examples()
-            .iter()
-            .zip(compared)
-            .map(|(example, pose)| PoseErrors {
-                name: example.name.clone(),
-                skinning_rmse: pose.skinning.rmse(),
-                model_rmse: pose.model.rmse(),
-                model_max: pose.model.errors.iter().copied().fold(0.0, f32::max).into(),
-            })
-            .collect(),
+    let mut tally = Tally::new(truth.rig(), truth.len() * truth.rig().vertex_count());
+    truth.examples().iter().zip(compared).for_each(|(example, pose)| tally.add(&example.name, pose));
+    tally.evaluation()
+}
+
+/// What is kept of compared poses.
+struct Tally {
+    size: f64,
+    vertices: usize,
+    skinning: Distances,
+    model: Distances,
+    /// sums over the poses
+    angles: [f64; 4],
+    per_pose: Vec<PoseErrors>,
+}
+
+impl Tally {
+    fn new(rig: &Rig, distance_count: usize) -> Self {
+        Self {
+            size: rig.mesh().size(),
+            vertices: rig.vertex_count(),
+            skinning: Distances::new(distance_count),
+            model: Distances::new(distance_count),
+            angles: [0.0; 4],
+            per_pose: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, ComparedPose { skinning, model }: &ComparedPose) {
+        self.skinning.add(&skinning.errors);
+        self.model.add(&model.errors);
+        let angles = [
+            skinning.normal_angle,
+            model.normal_angle,
+            skinning.normal_angle_inverse_transpose,
+            model.normal_angle_inverse_transpose,
+        ];
+        self.angles.iter_mut().zip(angles).for_each(|(sum, angle)| *sum += angle);
+        self.per_pose.push(PoseErrors {
+            name: name.to_string(),
+            skinning_rmse: skinning.rmse(),
+            model_rmse: model.rmse(),
+            model_max: model.errors.iter().copied().fold(0.0, f32::max).into(),
+        });
+    }
+
+    fn evaluation(self) -> Evaluation {
+        let poses = self.per_pose.len();
+        let [skinning_mean, model_mean, skinning_mean_inverse_transpose, model_mean_inverse_transpose] =
+            self.angles.map(|sum| sum / poses as f64);
+        let (skinning_squared, model_squared) = (self.skinning.squared, self.model.squared);
+        let skinning = self.skinning.summary(self.size);
+        Evaluation {
+            poses,
+            vertices: self.vertices,
+            size: self.size,
+            relative_error: (skinning.rmse > EXACT * self.size)
+                .then(|| (model_squared / skinning_squared).sqrt()),
+            skinning,
+            model: self.model.summary(self.size),
+            normal_angles: NormalAngles {
+                skinning_mean,
+                model_mean,
+                skinning_mean_inverse_transpose,
+                model_mean_inverse_transpose,
+            },
+            per_pose: self.per_pose,
+        }
     }
 }
 
@@ -192,11 +265,10 @@ struct ComparedPose {
 }
 
 impl ComparedPose {
-    fn new(plain: &mut Evaluator, model: &mut Evaluator, truth: &ExampleSet, index: usize) -> Self {
-        let normals = truth.normals_of(index);
+    fn new(plain: &mut Evaluator, model: &mut Evaluator, example: &Example, normals: &[Vec3]) -> Self {
         Self {
-            skinning: Compared::new(plain, truth, index, &normals),
-            model: Compared::new(model, truth, index, &normals),
+            skinning: Compared::new(plain, example, normals),
+            model: Compared::new(model, example, normals),
         }
     }
 }
@@ -212,8 +284,7 @@ struct Compared {
 }
 
 impl Compared {
-    fn new(evaluator: &mut Evaluator, truth: &ExampleSet, index: usize, true_normals: &[Vec3]) -> Self {
-        let example = &truth.examples()[index];
+    fn new(evaluator: &mut Evaluator, example: &Example, true_normals: &[Vec3]) -> Self {
         let mut positions = vec![Vec3::ZERO; example.positions.len()];
         let mut normals = positions.clone();
         evaluator.evaluate(&example.pose, &mut positions, Some(&mut normals));
@@ -267,19 +338,88 @@ fn mean_angle(a: &[Vec3], b: &[Vec3]) -> f64 {
 
 /// Of distances, `pose × vertex`.
 pub(crate) fn summary<'a>(poses: impl Iterator<Item = &'a [f32]>, size: f64) -> ErrorSummary {
-    let mut errors: Vec<f32> = poses.flat_map(|errors| errors.iter().copied()).collect();
-    errors.sort_by(f32::total_cmp);
-    let squared: f64 = errors.iter().map(|&e| f64::from(e).powi(2)).sum();
-    let rmse = (squared / errors.len() as f64).sqrt();
-    let at = |share: f64| {
-        f64::from(errors[((errors.len() as f64 * share).ceil() as usize).clamp(1, errors.len()) - 1])
-    };
-    let max = at(1.0);
-    ErrorSummary {
-        rmse,
-        max,
-        p95: at(0.95),
-        rmse_of_100: 100.0 * rmse / size,
-        max_of_100: 100.0 * max / size,
+    let mut distances = Distances::new(0);
+    poses.for_each(|errors| distances.add(errors));
+    distances.summary(size)
+}
+
+/// Distances, all of them or, of very many, how often each occurs to 12 bits.
+struct Distances {
+    all: Vec<f32>,
+    /// by the leading bits of a distance, which rise with it; empty while all are kept
+    histogram: Vec<u64>,
+    count: u64,
+    squared: f64,
+    max: f32,
+}
+
+/// So many distances are kept; of more, a histogram.
+const MOST_DISTANCES: usize = 1 << 25;
+/// Bits of a float that the histogram does not tell apart: relative steps of 2⁻¹².
+const DROPPED_BITS: u32 = 11;
+
+impl Distances {
+    fn new(expected: usize) -> Self {
+        let bins = if expected > MOST_DISTANCES { 1 << (32 - DROPPED_BITS) } else { 0 };
+        Self { all: Vec::new(), histogram: vec![0; bins], count: 0, squared: 0.0, max: 0.0 }
+    }
+
+    fn add(&mut self, errors: &[f32]) {
+        self.count += errors.len() as u64;
+        for &error in errors {
+            self.squared += f64::from(error).powi(2);
+            self.max = self.max.max(error);
+        }
+        if self.histogram.is_empty() {
+            self.all.extend(errors);
+        } else {
+            for error in errors {
+                self.histogram[(error.to_bits() >> DROPPED_BITS) as usize] += 1;
+            }
+        }
+    }
+
+    /// The smallest distance that this share of all do not exceed.
+    fn at_share(&mut self, share: f64) -> f64 {
+        let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        if self.histogram.is_empty() {
+            self.all.sort_by(f32::total_cmp);
+            return self.all.get(rank as usize - 1).copied().map_or(0.0, f64::from);
+        }
+        let mut seen = 0;
+        let reaches = |&count: &u64| {
+            seen += count;
+            seen >= rank
+        };
+        let bin = self.histogram.iter().position(reaches).unwrap_or(0);
+        f64::from(f32::from_bits((bin as u32) << DROPPED_BITS).min(self.max))
+    }
+
+    fn summary(mut self, size: f64) -> ErrorSummary {
+        let rmse = (self.squared / self.count as f64).sqrt();
+        let max = f64::from(self.max);
+        ErrorSummary {
+            rmse,
+            max,
+            p95: self.at_share(0.95),
+            rmse_of_100: 100.0 * rmse / size,
+            max_of_100: 100.0 * max / size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_distances_are_summarised_as_few_are() {
+        let errors: Vec<f32> = (0..10_000).map(|i| ((i * 7919) % 10_000) as f32 * 1e-3).collect();
+        let (mut few, mut many) = (Distances::new(0), Distances::new(MOST_DISTANCES + 1));
+        [&mut few, &mut many].into_iter().for_each(|d| errors.chunks(100).for_each(|part| d.add(part)));
+        let (few, many) = (few.summary(2.0), many.summary(2.0));
+        assert!((few.p95 - 9.499).abs() < 1e-5, "{}", few.p95);
+        assert!((many.p95 / few.p95 - 1.0).abs() < 1.0 / 4096.0, "{}", many.p95);
+        assert_eq!((few.rmse, few.max), (many.rmse, many.max));
     }
 }

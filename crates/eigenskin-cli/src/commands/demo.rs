@@ -141,7 +141,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         fit_eigenskin(&training.set, &EigenSkinParams::default())
     })?;
     let on_training = measure(&fitted.model, &training.set);
-    let written = fit::write(&file("model.glb"), &rig_file, &training.set, &fitted.model, quiet)?;
+    let written =
+        fit::write(&file("model.glb"), &rig_file, fit::poses_of(&training.set), &fitted.model, quiet)?;
     summary::print_eigenskin(&output, &fitted, &on_training, &written);
 
     let model = Arc::new(fitted.model.clone());

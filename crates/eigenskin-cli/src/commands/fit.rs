@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
 use eigenskin::metrics::{Evaluation, leave_one_out};
 use eigenskin::model::Model;
+use eigenskin::pose::Pose;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
@@ -18,7 +19,8 @@ use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{Fit, MethodParams, parameterization_summary, psd_summary, signal_trials, summary};
+use crate::fitting::{Fit, MethodParams, signal_trials, summary};
+use crate::large::LargeArgs;
 use crate::output::{Output, bytes, counted};
 use crate::report::Methods;
 use crate::{frames, progress, report, rigs};
@@ -38,36 +40,45 @@ pub struct Args {
     clip: ClipArgs,
     /// The model to write
     #[arg(long, short, value_name = "MODEL.glb")]
-    output: PathBuf,
+    pub(super) output: PathBuf,
     #[command(flatten)]
-    budget: BudgetArgs,
+    pub(super) budget: BudgetArgs,
     /// Also fit without each example in turn, and report the error on what was left out
     #[arg(long)]
-    leave_one_out: bool,
+    pub(super) leave_one_out: bool,
     /// Poses to learn from, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
-    frames: Option<String>,
+    pub(super) frames: Option<String>,
     /// Reference joints of a flat rig: a TOML file, [parents] with lines "joint" = "parent"
     #[arg(long, value_name = "FILE.toml")]
-    parents: Option<PathBuf>,
+    pub(super) parents: Option<PathBuf>,
     /// The axis that points up in the rig; z adds a root node that turns it
     #[arg(long, value_enum, default_value = "y")]
     up: UpAxis,
     /// The rig's unit of length; other than m adds a root node that scales it
     #[arg(long, value_enum, default_value = "m")]
-    unit: Unit,
+    pub(super) unit: Unit,
     /// The skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
     /// Write what was learnt with charts and pictures as one HTML page
     #[arg(long, value_name = "FILE.html")]
-    report: Option<PathBuf>,
+    pub(super) report: Option<PathBuf>,
     /// Write what was done as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
+    #[command(flatten)]
+    pub(super) large: LargeArgs,
     // Last, as its headings in the help hold for all that follows.
     #[command(flatten)]
-    method: MethodArgs,
+    pub(super) method: MethodArgs,
+}
+
+impl Args {
+    /// Whether z points up in the rig.
+    pub(super) fn is_z_up(&self) -> bool {
+        self.up == UpAxis::Z
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -77,14 +88,14 @@ enum UpAxis {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Unit {
+pub(super) enum Unit {
     M,
     Cm,
     Mm,
 }
 
 impl Unit {
-    fn metres(self) -> f64 {
+    pub(super) fn metres(self) -> f64 {
         match self {
             Self::M => 1.0,
             Self::Cm => 0.01,
@@ -117,6 +128,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             args.rig.display()
         );
     }
+    let on_disk = source.on_disk();
+    if args.large.wants(on_disk.as_ref())?
+        && let Some(shapes) = &on_disk
+    {
+        return super::fit_large::run(args, rig_file, shapes, params, &output, quiet);
+    }
     let set = match &source {
         ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
         ExampleSource::Clip(clip) => {
@@ -126,7 +143,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     };
     let rig = rigs::with_references_of(rig_file.rig(), set.rig())?;
     let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;
-    let orientation = Orientation { z_up: args.up == UpAxis::Z, metres_per_unit: args.unit.metres() };
+    let orientation = Orientation { z_up: args.is_z_up(), metres_per_unit: args.unit.metres() };
     let rig_file = rig_file.with_rig(rig)?.with_orientation(orientation)?;
     let set =
         frames::select(rigs::examples_for(rig_file.rig(), set, source.path())?, args.frames.as_deref())?;
@@ -159,14 +176,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         Ok::<_, anyhow::Error>((fit, training))
     })
     .with_context(|| format!("{}", source.path().display()))?;
-    let mut written = write(&args.output, &rig_file, &set, fit.model(), quiet)?;
+    let mut written = write(&args.output, &rig_file, poses_of(&set), fit.model(), quiet)?;
     let loss = ViewerLoss::of(fit.model(), &set, &training);
     written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
-    match &fit {
-        Fit::EigenSkin(_) => {}
-        Fit::Psd(fit) => written.warnings.extend(psd_summary::warnings(fit)),
-        Fit::Parameterization(fit) => written.warnings.extend(parameterization_summary::warnings(fit)),
-    }
+    written.warnings.extend(fit.warnings());
     summary::print(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
     let mut figures = summary::json(&fit, &params, method, &training, &written);
@@ -203,7 +216,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
                 training: &training,
                 simulation: simulation.as_ref(),
             };
-            write_report(path, args, source.path(), &learnt, left_out.as_ref(), &written)
+            write_report(path, args, source.path(), &learnt, left_out.as_ref(), &written, None)
         })?;
     }
     output.json(&figures)
@@ -238,23 +251,24 @@ fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
 }
 
 /// A fit, and what it was made from.
-struct Learnt<'a> {
-    set: &'a ExampleSet,
-    params: &'a MethodParams,
+pub(super) struct Learnt<'a> {
+    pub set: &'a ExampleSet,
+    pub params: &'a MethodParams,
     /// displacement fields in all
-    most: Option<usize>,
-    fit: &'a Fit,
-    training: &'a Evaluation,
-    simulation: Option<&'a SimulationRecord>,
+    pub most: Option<usize>,
+    pub fit: &'a Fit,
+    pub training: &'a Evaluation,
+    pub simulation: Option<&'a SimulationRecord>,
 }
 
-fn write_report(
+pub(super) fn write_report(
     path: &Path,
     args: &Args,
     examples: &Path,
     &Learnt { set, params, most, fit, training, simulation }: &Learnt<'_>,
     left_out: Option<&Evaluation>,
     written: &ModelWriteReport,
+    note: Option<String>,
 ) -> Result<()> {
     let unit = match args.unit {
         Unit::M => LengthUnit::of_the_model(),
@@ -270,7 +284,7 @@ fn write_report(
     };
     let mut sets = vec![measured("training", SetKind::Training, training, Some(set))];
     sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
-    let (model, view) = (Arc::new(fit.model().clone()), report::view(args.up == UpAxis::Z));
+    let (model, view) = (Arc::new(fit.model().clone()), report::view(args.is_z_up()));
     let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
     let (mut eigenskin, mut psd, mut signals) = (None, None, None);
     match (fit, params) {
@@ -292,7 +306,7 @@ fn write_report(
     let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
     let page = Report {
         title: report::file_name(&args.rig),
-        notes: vec![format!("Learnt from {}.", report::file_name(examples))],
+        notes: std::iter::once(format!("Learnt from {}.", report::file_name(examples))).chain(note).collect(),
         unit,
         model: fit.model(),
         fit: eigenskin,
@@ -310,19 +324,23 @@ fn write_report(
 
 /// How a model fitted to `set` is written: the examples' poses tell how large coordinates become.
 pub fn write_options(set: &ExampleSet) -> ModelWriteOptions {
-    let sample_poses = set.examples().iter().map(|e| e.pose.clone()).collect();
-    ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() }
+    ModelWriteOptions { sample_poses: poses_of(set), ..ModelWriteOptions::default() }
 }
 
-/// Writes the model.
-pub fn write(
+/// The poses of a set.
+pub(super) fn poses_of(set: &ExampleSet) -> Vec<Pose> {
+    set.examples().iter().map(|example| example.pose.clone()).collect()
+}
+
+/// Writes the model, which was fitted to these poses.
+pub(super) fn write(
     path: &Path,
     rig_file: &RigFile,
-    set: &ExampleSet,
+    sample_poses: Vec<Pose>,
     model: &Model,
     quiet: bool,
 ) -> Result<ModelWriteReport> {
-    let options = write_options(set);
+    let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
     progress::while_doing(quiet, "writing", || {
         Ok(eigenskin_io::write_model(path, rig_file, model, &options)?)
     })

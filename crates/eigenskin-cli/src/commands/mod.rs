@@ -8,6 +8,7 @@ pub mod demo;
 pub mod evaluate;
 pub mod examples;
 pub mod fit;
+mod fit_large;
 pub mod reproduce;
 pub mod simulate;
 pub mod suggest;

@@ -7,7 +7,7 @@ use eigenskin::driver::{Kernel, Ridge};
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{Coupling, EigenSkinParams, ParameterizationParams};
 use eigenskin::metrics::evaluate_against;
-use eigenskin::supports::{Mover, moved_by_examples};
+use eigenskin::supports::{Mover, moved_by_poses};
 use serde_json::{Value, json};
 
 use super::MethodParams;
@@ -189,7 +189,8 @@ fn left_out_error(set: &ExampleSet, folds: &[Vec<usize>], candidate: &Candidate)
 }
 
 fn moved(set: &ExampleSet) -> Vec<Vec<usize>> {
-    moved_by_examples(set, &Mover::all(set.rig()))
+    let poses = set.examples().iter().map(|example| &example.pose);
+    moved_by_poses(set.rig(), poses, &Mover::all(set.rig()))
 }
 
 /// Every example is left out once; those that move many joints are spread evenly.

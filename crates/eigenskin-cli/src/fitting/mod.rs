@@ -12,13 +12,14 @@ pub mod viewer;
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use eigenskin::deformers::Base;
+use eigenskin::displacements::Observations;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::psd::merge_fields;
 use eigenskin::fit::{
     EigenSkinFit, EigenSkinParams, ParameterizationFit, ParameterizationParams, PsdFit, PsdParams,
-    fit_eigenskin, fit_parameterization, fit_psd,
+    fit_eigenskin, fit_eigenskin_to, fit_parameterization, fit_parameterization_to, fit_psd,
 };
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
@@ -65,6 +66,36 @@ impl MethodParams {
                 params.most_signals = most.or(params.most_signals);
                 Ok(Fit::Parameterization(fit_parameterization(set, &params)?))
             }
+        }
+    }
+
+    /// Learns from what was observed, wherever that is kept. Pose space deformation keeps examples, not
+    /// observations.
+    pub fn fit_to(&self, seen: &Observations) -> Result<Fit> {
+        match self {
+            Self::EigenSkin(params) => Ok(Fit::EigenSkin(fit_eigenskin_to(seen, params)?)),
+            Self::Parameterization(params) => {
+                Ok(Fit::Parameterization(fit_parameterization_to(seen, params)?))
+            }
+            Self::Psd(_) => bail!("pose space deformation learns from examples in memory"),
+        }
+    }
+
+    /// Whether one pose may have two shapes.
+    pub fn allows_compromise(&self) -> bool {
+        match self {
+            Self::EigenSkin(params) => params.allows_compromise(),
+            Self::Psd(_) => false,
+            Self::Parameterization(params) => params.allows_compromise(),
+        }
+    }
+
+    /// What the corrections sit on.
+    pub fn base(&self) -> Base {
+        match self {
+            Self::EigenSkin(params) => params.base.clone(),
+            Self::Psd(params) => params.base.clone(),
+            Self::Parameterization(params) => params.base.clone(),
         }
     }
 
@@ -125,6 +156,15 @@ impl Fit {
             Self::EigenSkin(fit) => &fit.model,
             Self::Psd(fit) => &fit.model,
             Self::Parameterization(fit) => &fit.model,
+        }
+    }
+
+    /// What there is to warn of, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        match self {
+            Self::EigenSkin(_) => Vec::new(),
+            Self::Psd(fit) => psd_summary::warnings(fit),
+            Self::Parameterization(fit) => parameterization_summary::warnings(fit),
         }
     }
 

@@ -74,6 +74,9 @@ fn print_coupling(output: &Output, coupling: &CouplingReport) {
             coupling.additive_error
         ),
     );
+    if coupling.too_many_for_pairs {
+        return output.item("", "pairs of joints were not tried: there are too many examples and vertices");
+    }
     if coupling.tried_pairs == 0 {
         return;
     }
@@ -108,6 +111,7 @@ fn coupling_json(coupling: &CouplingReport) -> Value {
         "additive_left_out_error": coupling.additive_error,
         "coupled_left_out_error": coupling.coupled_error,
         "tried_pairs": coupling.tried_pairs,
+        "too_many_for_pairs": coupling.too_many_for_pairs,
         "pairs": coupling.pairs.iter().map(pair).collect::<Vec<_>>(),
     })
 }

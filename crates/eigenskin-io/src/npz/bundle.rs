@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use eigenskin::articulation::NamedPose;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DAffine3, DVec3, Vec3};
 use eigenskin::mesh::Mesh;
@@ -50,9 +51,19 @@ impl Bundle {
         Self::from_reader(open(path)?)
     }
 
+    /// Reads the arrays of a file but for the observed shapes, which may be large.
+    pub fn read_without_shapes(path: &Path) -> Result<Self, NpzError> {
+        let wanted: Vec<&str> = KEYS.into_iter().filter(|key| !["truth", "normals"].contains(key)).collect();
+        Self::of_keys(open(path)?, &wanted)
+    }
+
     /// Reads the arrays of an open file or of bytes in memory.
     pub fn from_reader(file: impl std::io::Read + std::io::Seek) -> Result<Self, NpzError> {
-        let bundle = Self { arrays: archive::read(file, &KEYS)? };
+        Self::of_keys(file, &KEYS)
+    }
+
+    fn of_keys(file: impl std::io::Read + std::io::Seek, keys: &[&str]) -> Result<Self, NpzError> {
+        let bundle = Self { arrays: archive::read(file, keys)? };
         let mut needed = vec!["rest", "faces"];
         if bundle.has_joints() {
             needed.extend(["parents", "names", "bind"]);
@@ -125,6 +136,25 @@ impl Bundle {
             Some(_) => Some(self.numbers("normals", &[Some(poses), Some(vertices), Some(3)])?.1),
             None => None,
         };
+        let slice =
+            |values: &[f64], pose: usize| vectors(&values[pose * vertices * 3..(pose + 1) * vertices * 3]);
+        let examples = self
+            .poses(rig, poses)?
+            .into_iter()
+            .enumerate()
+            .map(|(index, NamedPose { name, pose })| Example {
+                name,
+                pose,
+                positions: slice(truth, index),
+                normals: normals.map(|normals| slice(normals, index)),
+                inverted: None,
+            })
+            .collect();
+        Ok(ExampleSet::new(rig.clone(), examples)?)
+    }
+
+    /// The poses of the examples, which must be `poses`, for the rig of this bundle.
+    pub fn poses(&self, rig: &Rig, poses: usize) -> Result<Vec<NamedPose>, NpzError> {
         let joint_count = rig.skeleton().joint_count();
         let joints = match joint_count {
             0 => Vec::new(),
@@ -139,23 +169,14 @@ impl Bundle {
             Some(_) => self.texts("pose_names", Some(poses))?,
             None => (0..poses).map(|pose| format!("pose {pose}")).collect(),
         };
-        let slice =
-            |values: &[f64], pose: usize| vectors(&values[pose * vertices * 3..(pose + 1) * vertices * 3]);
-        let examples = names
-            .into_iter()
-            .enumerate()
-            .map(|(pose, name)| Example {
-                name: if name.is_empty() { format!("pose {pose}") } else { name },
-                pose: Pose {
-                    world_from_joint: joints[pose * joint_count..(pose + 1) * joint_count].to_vec(),
-                    controls: controls[pose * control_count..(pose + 1) * control_count].to_vec(),
-                },
-                positions: slice(truth, pose),
-                normals: normals.map(|normals| slice(normals, pose)),
-                inverted: None,
-            })
-            .collect();
-        Ok(ExampleSet::new(rig.clone(), examples)?)
+        let named = |(index, name): (usize, String)| NamedPose {
+            name: if name.is_empty() { format!("pose {index}") } else { name },
+            pose: Pose {
+                world_from_joint: joints[index * joint_count..(index + 1) * joint_count].to_vec(),
+                controls: controls[index * control_count..(index + 1) * control_count].to_vec(),
+            },
+        };
+        Ok(names.into_iter().enumerate().map(named).collect())
     }
 
     fn triangles(&self, vertices: usize) -> Result<Vec<[u32; 3]>, NpzError> {

@@ -12,7 +12,7 @@
 pub(crate) mod archive;
 pub(crate) mod array;
 mod bundle;
-mod header;
+pub(crate) mod header;
 
 pub use bundle::{Bundle, has_examples};
 

@@ -1,7 +1,7 @@
 //! Examples from a clip of the rig, which says the poses, and a cache, which says the shapes.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use eigenskin::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin::glam::Vec3;
@@ -9,7 +9,7 @@ use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 
-use super::{Correspondence, CorrespondenceError, EXACT, LARGEST_DRIFT, VertexCache};
+use super::{Correspondence, CorrespondenceError, LARGEST_DRIFT, VertexCache};
 use crate::RigFile;
 
 /// Why a clip and a cache do not make examples.
@@ -86,43 +86,16 @@ pub fn examples_from_clip(
     rest_frame: usize,
 ) -> Result<(ExampleSet, Vec<String>), ClipExamplesError> {
     let rig = file.rig();
-    let path = || cache.source.clone();
-    let clip = file.clip_named(clip_name).ok_or_else(|| ClipExamplesError::NoClip {
-        name: clip_name.into(),
-        clips: file.clips().iter().map(|clip| format!("{:?}", clip.name)).collect(),
-    })?;
-    let poses: Vec<Pose> =
-        clip.key_times(file.layout()).into_iter().map(|time| file.sample(clip, time)).collect();
-    if poses.is_empty() {
-        return Err(ClipExamplesError::NoKeys { name: clip_name.into() });
-    }
-    let (frames, keys) = (cache.frames.len(), poses.len());
-    let rest_apart = frames == keys + 1;
-    if !rest_apart && frames != keys {
-        return Err(ClipExamplesError::FrameCount { path: path(), frames, keys, clip: clip_name.into() });
-    }
-    let frame_of_key: Vec<usize> =
-        (0..frames).filter(|&frame| !(rest_apart && frame == rest_frame)).collect();
-
-    let expected: Vec<(usize, Vec<Vec3>)> = (0..keys)
-        .step_by(keys.div_ceil(COMPARED))
-        .map(|key| (frame_of_key[key], skinned(rig, &poses[key])))
-        .collect();
-    let correspondence = Correspondence::find(rig, cache, rest_frame, &expected)
-        .map_err(|error| ClipExamplesError::Correspondence { path: path(), error: Box::new(error) })?;
-    if !rest_apart && !is_at_rest(rig, &poses[rest_frame]) {
-        let clip = clip_name.into();
-        return Err(ClipExamplesError::RestFrameIsNoPose { path: path(), frame: rest_frame, keys, clip });
-    }
-    let names = names(cache, &frame_of_key, clip_name);
-    let examples = poses
+    let keys = ClipKeys::find(file, clip_name, &cache.source, cache.frames.len(), rest_frame)?;
+    let correspondence = keys.correspondence(rig, cache)?;
+    let names = names(cache, &keys.frame_of_key, clip_name);
+    let examples = keys
+        .poses
         .into_iter()
-        .zip(&frame_of_key)
+        .zip(&keys.frame_of_key)
         .zip(names)
         .map(|((pose, &frame), name)| {
-            // A rest frame that has drifted a little still is the rest shape.
-            let drifted_rest = frame == rest_frame && correspondence.drift > EXACT;
-            let positions = if drifted_rest {
+            let positions = if frame == rest_frame && correspondence.rest_has_drifted() {
                 rig.mesh().positions().to_vec()
             } else {
                 correspondence.shape(&cache.frames[frame])
@@ -130,9 +103,86 @@ pub fn examples_from_clip(
             Example { name, pose, positions, normals: None, inverted: None }
         })
         .collect();
-    let set = ExampleSet::new(rig.clone(), examples)
-        .map_err(|error| ClipExamplesError::Examples { path: path(), error: Box::new(error) })?;
+    let set = ExampleSet::new(rig.clone(), examples).map_err(|error| ClipExamplesError::Examples {
+        path: cache.source.clone(),
+        error: Box::new(error),
+    })?;
     Ok((set, correspondence.notes))
+}
+
+/// Poses of a clip's keys, and which frames of a cache show them.
+pub(crate) struct ClipKeys {
+    /// `key`
+    pub poses: Vec<Pose>,
+    /// `key`
+    pub frame_of_key: Vec<usize>,
+    clip: String,
+    source: PathBuf,
+    rest_frame: usize,
+    /// whether the rest shape is a frame besides those of the keys
+    rest_apart: bool,
+}
+
+impl ClipKeys {
+    /// Of a cache with so many frames.
+    pub fn find(
+        file: &RigFile,
+        clip_name: &str,
+        source: &Path,
+        frames: usize,
+        rest_frame: usize,
+    ) -> Result<Self, ClipExamplesError> {
+        let clip = file.clip_named(clip_name).ok_or_else(|| ClipExamplesError::NoClip {
+            name: clip_name.into(),
+            clips: file.clips().iter().map(|clip| format!("{:?}", clip.name)).collect(),
+        })?;
+        let poses: Vec<Pose> =
+            clip.key_times(file.layout()).into_iter().map(|time| file.sample(clip, time)).collect();
+        if poses.is_empty() {
+            return Err(ClipExamplesError::NoKeys { name: clip_name.into() });
+        }
+        let keys = poses.len();
+        let rest_apart = frames == keys + 1;
+        if !rest_apart && frames != keys {
+            let (path, clip) = (source.into(), clip_name.into());
+            return Err(ClipExamplesError::FrameCount { path, frames, keys, clip });
+        }
+        let frame_of_key = (0..frames).filter(|&frame| !(rest_apart && frame == rest_frame)).collect();
+        let (clip, source) = (clip_name.into(), source.into());
+        Ok(Self { poses, frame_of_key, clip, source, rest_frame, rest_apart })
+    }
+
+    /// Keys whose shapes are compared with plain skinning.
+    fn compared(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.poses.len()).step_by(self.poses.len().div_ceil(COMPARED))
+    }
+
+    /// The frames that [`Self::correspondence`] looks at.
+    pub fn frames_looked_at(&self) -> Vec<usize> {
+        let mut frames: Vec<usize> = self.compared().map(|key| self.frame_of_key[key]).collect();
+        frames.extend([0, self.rest_frame]);
+        frames.sort_unstable();
+        frames.dedup();
+        frames
+    }
+
+    /// Which vertex of the cache is which of the rig. Frames that are not looked at may be empty.
+    pub fn correspondence(
+        &self,
+        rig: &Rig,
+        cache: &VertexCache,
+    ) -> Result<Correspondence, ClipExamplesError> {
+        let path = || self.source.clone();
+        let expected: Vec<(usize, Vec<Vec3>)> =
+            self.compared().map(|key| (self.frame_of_key[key], skinned(rig, &self.poses[key]))).collect();
+        let found = Correspondence::find(rig, cache, self.rest_frame, &expected)
+            .map_err(|error| ClipExamplesError::Correspondence { path: path(), error: Box::new(error) })?;
+        if !self.rest_apart && !is_at_rest(rig, &self.poses[self.rest_frame]) {
+            let (frame, keys, clip) = (self.rest_frame, self.poses.len(), self.clip.clone());
+            return Err(ClipExamplesError::RestFrameIsNoPose { path: path(), frame, keys, clip });
+        }
+        Ok(found)
+    }
 }
 
 /// Names of the files where there are files with different names, else the clip and a number.

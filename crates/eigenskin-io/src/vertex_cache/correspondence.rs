@@ -95,6 +95,11 @@ impl Correspondence {
         Ok(Self { cache_vertex: resolved.cache_vertex, axes_and_unit: found.axes_and_unit, drift, notes })
     }
 
+    /// Whether the rest frame is not quite the rest shape; it still means it.
+    pub fn rest_has_drifted(&self) -> bool {
+        self.drift > EXACT
+    }
+
     /// A frame of the cache as a shape of the rig, `rig vertex`.
     pub fn shape(&self, frame: &[Vec3]) -> Vec<Vec3> {
         self.cache_vertex.iter().map(|&vertex| self.axes_and_unit.apply(frame[vertex as usize])).collect()

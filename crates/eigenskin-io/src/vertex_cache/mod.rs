@@ -11,7 +11,7 @@ mod mdd;
 mod named_poses;
 mod natural_order;
 mod neighbourhood;
-mod npy;
+pub(crate) mod npy;
 pub(crate) mod obj;
 pub(crate) mod pc2;
 mod sculpts;
@@ -23,6 +23,7 @@ use std::path::{Path, PathBuf};
 use eigenskin::glam::Vec3;
 
 pub use axes::AxesAndUnit;
+pub(crate) use clip_examples::ClipKeys;
 pub use clip_examples::{ClipExamplesError, examples_from_clip};
 pub use correspondence::{Correspondence, EXACT, LARGEST_DRIFT};
 pub use error::{CacheError, CorrespondenceError};

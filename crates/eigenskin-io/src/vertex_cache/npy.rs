@@ -25,19 +25,8 @@ pub fn parse_array(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError>
 pub fn parse_archive(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
     let fail = |error: NpzError| damaged(path, &error);
     let keys = archive::keys(Cursor::new(bytes)).map_err(fail)?;
-    let named = SHAPES.iter().find(|wanted| keys.iter().any(|key| key == *wanted)).copied();
-    let key = match (named, &keys[..]) {
-        (Some(key), _) => key,
-        (None, [only]) => only,
-        (None, _) => {
-            let problem = format!(
-                "it has {} arrays ({}), and none is called truth or positions",
-                keys.len(),
-                keys.join(", ")
-            );
-            return Err(CacheError::Damaged { path: path.into(), problem });
-        }
-    };
+    let key = shapes_key(path, &keys)?;
+    let key = key.as_str();
     let arrays = archive::read(Cursor::new(bytes), &[key, "rest", "faces"]).map_err(fail)?;
     let find = |key: &str| arrays.iter().find(|(name, _)| name == key).map(|(_, array)| array);
     let Some(array) = find(key) else {
@@ -52,8 +41,25 @@ pub fn parse_archive(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheErro
             frames.insert(0, rest);
         }
     }
-    let faces = find("faces").filter(|_| key != "faces").and_then(faces);
+    let faces = find("faces").filter(|_| key != "faces").and_then(faces_of);
     VertexCache::new(path, frames, faces, None)
+}
+
+/// The array of an archive that holds the shapes: `truth` or `positions`, else the only one.
+pub(crate) fn shapes_key(path: &Path, keys: &[String]) -> Result<String, CacheError> {
+    let named = SHAPES.iter().find(|wanted| keys.iter().any(|key| key == *wanted));
+    match (named, keys) {
+        (Some(key), _) => Ok((*key).to_string()),
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => {
+            let problem = format!(
+                "it has {} arrays ({}), and none is called truth or positions",
+                keys.len(),
+                keys.join(", ")
+            );
+            Err(CacheError::Damaged { path: path.into(), problem })
+        }
+    }
 }
 
 fn shapes(path: &Path, key: &str, array: &Array) -> Result<Vec<Vec<Vec3>>, CacheError> {
@@ -70,7 +76,7 @@ fn shapes(path: &Path, key: &str, array: &Array) -> Result<Vec<Vec<Vec3>>, Cache
 }
 
 /// Faces that are plainly face corners; anything else is no reason to refuse the shapes.
-fn faces(array: &Array) -> Option<Vec<Vec<u32>>> {
+pub(crate) fn faces_of(array: &Array) -> Option<Vec<Vec<u32>>> {
     let Data::Numbers(values) = &array.data else { return None };
     let [_, corners @ 3..=4] = array.shape[..] else { return None };
     let whole = |&value: &f64| (value >= 0.0 && value.fract() == 0.0 && value < 4e9).then_some(value as u32);

@@ -8,14 +8,21 @@ use super::{CacheError, VertexCache, counts, frames_of, save};
 
 const MAGIC: &[u8; 12] = b"POINTCACHE2\0";
 /// Magic, version, vertices, start, rate, frames.
-const HEADER: usize = 32;
+pub(crate) const HEADER: usize = 32;
 
 /// Reads a cache from the bytes of `path`.
 pub fn parse(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
-    let fail = |problem: &str| CacheError::Damaged { path: path.into(), problem: problem.into() };
-    let Some((header, data)) = bytes.split_at_checked(HEADER) else {
-        return Err(fail("it ends within its header"));
+    let Some((header, data)) = bytes.split_first_chunk::<HEADER>() else {
+        let problem = "it ends within its header".into();
+        return Err(CacheError::Damaged { path: path.into(), problem });
     };
+    let (vertices, frames) = counts_of(path, header)?;
+    VertexCache::new(path, frames_of(path, data, frames, vertices, f32::from_le_bytes)?, None, None)
+}
+
+/// The vertices and frames that a header tells.
+pub(crate) fn counts_of(path: &Path, header: &[u8; HEADER]) -> Result<(i32, i32), CacheError> {
+    let fail = |problem: &str| CacheError::Damaged { path: path.into(), problem: problem.into() };
     if !header.starts_with(MAGIC) {
         return Err(fail("it is no PC2 file: POINTCACHE2 is missing at its start"));
     }
@@ -23,8 +30,7 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
     if whole(12) != 1 {
         return Err(fail(&format!("it has version {} of PC2, only version 1 is known", whole(12))));
     }
-    let frames = frames_of(path, data, whole(28), whole(16), f32::from_le_bytes)?;
-    VertexCache::new(path, frames, None, None)
+    Ok((whole(16), whole(28)))
 }
 
 /// Writes `frames` (`frame × vertex`), the first at frame number `start`, `rate` frame numbers

@@ -120,8 +120,10 @@ struct MovingPoints {
 impl MovingPoints {
     fn of(cache: &VertexCache, choices: &Choices, rig_vertices: usize, rest_frame: usize) -> Self {
         let limit = EXACT * extent(&cache.frames[rest_frame]);
+        // Of a cache that stays on disk, only some frames are here.
         let alike = |a: u32, b: u32| {
-            cache.frames.iter().all(|frame| f64::from(frame[a as usize].distance(frame[b as usize])) <= limit)
+            let mut frames = cache.frames.iter().filter(|frame| !frame.is_empty());
+            frames.all(|frame| f64::from(frame[a as usize].distance(frame[b as usize])) <= limit)
         };
         let mut same_as = BTreeMap::new();
         for vertex in 0..rig_vertices {

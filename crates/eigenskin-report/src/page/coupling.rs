@@ -20,6 +20,9 @@ pub(super) fn section(report: &Report) -> Markup {
                 (format!("{:.3}", coupling.additive_error)) " of the displacements remained"
                 @if coupling.pairs.is_empty() {
                     "."
+                    @if coupling.too_many_for_pairs {
+                        " Pairs of joints were not tried: there are too many examples and vertices."
+                    }
                     @if coupling.tried_pairs > 0 {
                         " None of " (counted(coupling.tried_pairs, "pair", "pairs")) " of joints that share skin "
                         "predicts them better."

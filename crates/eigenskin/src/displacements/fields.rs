@@ -138,10 +138,14 @@ impl Fields {
         Ok(())
     }
 
-    /// Ranges of places whose tiles have about the same bytes, however many examples there are.
-    fn tiles(&self, example_count: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+    /// Places of a tile: about the same bytes, however many examples there are.
+    pub fn tile_places(example_count: usize) -> usize {
         let bytes_of_place = example_count.max(1) * 3 * (size_of::<f32>() + size_of::<f64>());
-        let step = (TILE_BYTES / bytes_of_place).clamp(16, 2048);
+        (TILE_BYTES / bytes_of_place).clamp(16, 2048)
+    }
+
+    fn tiles(&self, example_count: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let step = Self::tile_places(example_count);
         let end = self.place_count;
         (0..end).step_by(step).map(move |first| first..(first + step).min(end))
     }

@@ -178,6 +178,11 @@ impl SkinPoints {
         }
     }
 
+    /// Whether there is anything to look for.
+    pub fn has_seams(&self) -> bool {
+        !self.seams.is_empty()
+    }
+
     /// Looks at the shape of an example, `vertex`.
     pub fn see(&mut self, positions: &[Vec3]) {
         for vertices in &self.seams {

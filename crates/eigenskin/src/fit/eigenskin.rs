@@ -57,7 +57,7 @@ impl Default for EigenSkinParams {
 
 impl EigenSkinParams {
     /// Whether one pose may have two shapes: a ridge finds something between them.
-    pub(crate) fn allows_compromise(&self) -> bool {
+    pub fn allows_compromise(&self) -> bool {
         matches!(self.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0)
     }
 }
