@@ -174,3 +174,41 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         assert!(out[0].abs() < 1e-6, "{}", out[0]);
     }
 }
+
+/// The first components of many examples, by randomised range finding, are those of the Gram matrix.
+#[test]
+fn few_components_of_many_examples_are_the_first_of_all() {
+    let (examples, points) = (400, 150);
+    // Forty directions that fall off slowly, and noise.
+    let wave = |a: usize, b: usize| ((a * 37 + 11 * b * b + a * b) as f64 * 0.7).sin();
+    let fields: Vec<Vec3> = (0..examples)
+        .flat_map(|example| {
+            (0..points).map(move |point| {
+                let at = |axis: usize| {
+                    let sum: f64 = (0..40)
+                        .map(|k| 0.8f64.powi(k as i32) * wave(example, k) * wave(3 * point + axis, k + 50))
+                        .sum();
+                    (sum + 1e-4 * wave(example * 7 + 1, 3 * point + axis)) as f32
+                };
+                Vec3::new(at(0), at(1), at(2))
+            })
+        })
+        .collect();
+    let held = HeldFields::new(fields, examples);
+    let all = PrincipalComponents::of(&held.matrix(), None).unwrap();
+    let few = PrincipalComponents::of(&held.matrix(), Some(12)).unwrap();
+    assert_eq!(few.count(), 12);
+    assert!(all.count() > 100, "{}", all.count());
+    for component in 0..12 {
+        let relative = few.singular_values[component] / all.singular_values[component] - 1.0;
+        assert!(relative.abs() < 1e-9, "singular value {component}: {relative:e}");
+    }
+    let energy = |components: &PrincipalComponents| components.energy_after(12);
+    assert!((energy(&few) / energy(&all) - 1.0).abs() < 1e-6, "{} {}", energy(&few), energy(&all));
+    let [of_all, of_few] = [&all, &few].map(|c| c.fields_and_coordinates(&held.matrix(), 12).unwrap());
+    for component in 0..12 {
+        let pairs = of_all.fields[component].iter().zip(&of_few.fields[component]);
+        let worst = pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        assert!(worst < 1e-6, "component {component}: {worst:e}");
+    }
+}
