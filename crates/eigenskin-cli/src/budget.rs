@@ -29,6 +29,16 @@ pub struct BudgetArgs {
 }
 
 impl BudgetArgs {
+    /// Morph targets at most.
+    pub fn max_targets(&self) -> Option<usize> {
+        self.max_targets
+    }
+
+    /// Whether there are limits that only a written file, or its error, can show.
+    pub fn needs_search(&self) -> bool {
+        self.max_bytes.is_some() || self.max_error.is_some()
+    }
+
     /// Whether there is anything to search for.
     pub fn given(&self) -> bool {
         self.max_targets.is_some() || self.max_bytes.is_some() || self.max_error.is_some()

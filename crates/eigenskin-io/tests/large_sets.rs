@@ -11,9 +11,10 @@ use eigenskin::characters::{arm, truth::true_shape};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::coupling::Coupling;
+use eigenskin::fit::psd::{PrototypeParams, merge_fields};
 use eigenskin::fit::{
-    EigenSkinParams, ParameterizationParams, fit_eigenskin, fit_eigenskin_to, fit_parameterization,
-    fit_parameterization_to,
+    EigenSkinParams, ParameterizationParams, PsdParams, fit_eigenskin, fit_eigenskin_to,
+    fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
 };
 use eigenskin::glam::Vec3;
 use eigenskin::model::Model;
@@ -84,6 +85,10 @@ fn every_format_gives_the_model_of_memory() {
     let additive = EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() };
     let recipe = EigenSkinParams { coupling: Coupling::None, ..EigenSkinParams::default() };
     let signals = ParameterizationParams::default();
+    let plain = PsdParams::default();
+    let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
+    // Merged by far, and not at all.
+    let sculpts = [(&plain, 9), (&weighted, 30), (&plain, 1000)];
     let mut expected: Option<Vec<Vec<Vec3>>> = None;
     for path in files(&scene, folder.path()) {
         let (in_memory, notes): (ExampleSet, _) =
@@ -104,12 +109,23 @@ fn every_format_gives_the_model_of_memory() {
             let fits = [&eigenskin, &additive, &recipe]
                 .map(|params| shown(fit_eigenskin(&in_memory, params).unwrap().model, &others));
             let signals = shown(fit_parameterization(&in_memory, &signals).unwrap().model, &others);
-            fits.into_iter().chain([signals]).collect()
+            let sculpts = sculpts.map(|(params, most)| {
+                let whole = fit_psd(&in_memory, params).unwrap().model;
+                shown(merge_fields(&whole, most).unwrap(), &others)
+            });
+            fits.into_iter().chain([signals]).chain(sculpts).collect()
         });
         let found = [&eigenskin, &additive, &recipe]
             .map(|params| shown(fit_eigenskin_to(&seen, params).unwrap().model, &others));
         let signals = shown(fit_parameterization_to(&seen, &signals).unwrap().model, &others);
-        for (method, (found, expected)) in found.iter().chain([&signals]).zip(expected).enumerate() {
+        let sculpts = sculpts.map(|(params, most)| {
+            let model = fit_psd_to(&seen, params, most).unwrap().model;
+            assert!(model.component_count() <= most.min(8 * set.poses().len()));
+            shown(model, &others)
+        });
+        let found = found.iter().chain([&signals]).chain(&sculpts);
+        assert_eq!(expected.len(), 7);
+        for (method, (found, expected)) in found.zip(expected).enumerate() {
             let apart = furthest(found, expected);
             assert!(apart <= limit, "{}, method {method}: {apart:e}", path.display());
         }

@@ -28,7 +28,7 @@ pub fn run(
     output: &Output,
     quiet: bool,
 ) -> Result<()> {
-    check(args, &params)?;
+    let most = most_fields(args, &params)?;
     let begun = Instant::now();
     let folder = args.large.folder(&args.output);
     let left_there = Scratch::found(&folder);
@@ -70,7 +70,7 @@ pub fn run(
         bar.set_position(done as u64);
     })?;
     bar.finish_and_clear();
-    let fit = progress::while_doing(quiet, "fitting", || params.fit_to(&seen))
+    let fit = progress::while_doing(quiet, "fitting", || params.fit_to(&seen, most))
         .with_context(|| format!("{}", shapes.path().display()))?;
     drop(seen);
     let model = Arc::new(fit.model().clone());
@@ -122,18 +122,23 @@ fn note(set: &LargeSet, shown: usize) -> String {
     format!("Learnt from {} poses; shown and measured here are {shown} of them.", set.poses().len())
 }
 
-fn check(args: &Args, params: &MethodParams) -> Result<()> {
-    if args.leave_one_out || args.budget.given() || args.method.is_auto() {
+/// Displacement fields that pose space deformation may have.
+fn most_fields(args: &Args, params: &MethodParams) -> Result<usize> {
+    let is_psd = matches!(params, MethodParams::Psd(_));
+    let other_budget = args.budget.given() && !(is_psd && args.budget.max_targets().is_some());
+    if args.leave_one_out || other_budget || args.budget.needs_search() || args.method.is_auto() {
         bail!(
-            "--method auto, --leave-one-out, --max-error, --max-targets and --max-bytes try many models, which takes too long with shapes that stay on disk; leave them out, or choose poses with --frames"
+            "--method auto, --leave-one-out, --max-error, --max-bytes and, except for pose space deformation, --max-targets try many models, which takes too long with shapes that stay on disk; leave them out, or choose poses with --frames"
         );
     }
-    if matches!(params, MethodParams::Psd(_)) {
-        bail!(
-            "pose space deformation keeps one field per pose, which would be as large as the shapes on disk; choose poses with --frames, or learn with --method eigenskin or parameterization"
-        );
+    match args.budget.max_targets() {
+        // A field needs one target or two.
+        Some(targets) => Ok((targets / 2).max(1)),
+        None if is_psd => bail!(
+            "pose space deformation keeps one field per pose, which would be as large as the shapes on disk; give --max-targets N to merge them, or choose poses with --frames"
+        ),
+        None => Ok(usize::MAX),
     }
-    Ok(())
 }
 
 /// The most memory that this process had at any moment, where the system tells.

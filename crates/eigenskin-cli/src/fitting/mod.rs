@@ -12,14 +12,14 @@ pub mod viewer;
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use eigenskin::deformers::Base;
 use eigenskin::displacements::Observations;
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::psd::merge_fields;
 use eigenskin::fit::{
     EigenSkinFit, EigenSkinParams, ParameterizationFit, ParameterizationParams, PsdFit, PsdParams,
-    fit_eigenskin, fit_eigenskin_to, fit_parameterization, fit_parameterization_to, fit_psd,
+    fit_eigenskin, fit_eigenskin_to, fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
 };
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
@@ -69,15 +69,15 @@ impl MethodParams {
         }
     }
 
-    /// Learns from what was observed, wherever that is kept. Pose space deformation keeps examples, not
-    /// observations.
-    pub fn fit_to(&self, seen: &Observations) -> Result<Fit> {
+    /// Learns from what was observed, wherever that is kept; pose space deformation with at most `most`
+    /// displacement fields.
+    pub fn fit_to(&self, seen: &Observations, most: usize) -> Result<Fit> {
         match self {
             Self::EigenSkin(params) => Ok(Fit::EigenSkin(fit_eigenskin_to(seen, params)?)),
             Self::Parameterization(params) => {
                 Ok(Fit::Parameterization(fit_parameterization_to(seen, params)?))
             }
-            Self::Psd(_) => bail!("pose space deformation learns from examples in memory"),
+            Self::Psd(params) => Ok(Fit::Psd(fit_psd_to(seen, params, most)?)),
         }
     }
 
@@ -85,7 +85,7 @@ impl MethodParams {
     pub fn allows_compromise(&self) -> bool {
         match self {
             Self::EigenSkin(params) => params.allows_compromise(),
-            Self::Psd(_) => false,
+            Self::Psd(params) => params.allows_compromise(),
             Self::Parameterization(params) => params.allows_compromise(),
         }
     }

@@ -19,4 +19,4 @@ pub use parameterization::{
     ParameterizationError, ParameterizationFit, ParameterizationParams, PartReport, SignalBasis,
     fit_parameterization, fit_parameterization_to,
 };
-pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};
+pub use psd::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd, fit_psd_to};

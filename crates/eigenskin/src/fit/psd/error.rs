@@ -1,6 +1,6 @@
 //! What can go wrong in pose space deformation.
 
-use crate::displacements::PullBackError;
+use crate::displacements::{PullBackError, StoreError};
 use crate::driver::RbfError;
 use crate::examples::ExamplesError;
 use crate::model::ModelError;
@@ -110,6 +110,12 @@ pub enum PsdError {
     /// Forward deltas on a chain of deformers.
     #[error("forward deltas cannot sit on a chain of deformers; use inverse deltas")]
     ForwardOnDeformers,
+    /// Forward deltas of examples that are not in memory.
+    #[error("forward deltas are taken of examples in memory; use inverse deltas")]
+    ForwardOnObservations,
+    /// Displacements that cannot be read again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The layers do not fit the rig.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -23,8 +23,6 @@ pub struct LayerInput<'a> {
     pub params: &'a PsdParams,
     /// `example`
     pub names: &'a [&'a str],
-    /// `example`
-    pub deltas: &'a [&'a ExampleDelta],
     /// `prototype`: inner products of the deltas, `example × example`
     pub grams: &'a [Matrix],
     pub prototypes: &'a Prototypes,
@@ -35,33 +33,60 @@ pub struct LayerInput<'a> {
 type Shares = Vec<(usize, f64)>;
 
 /// The model of one prototype.
-struct PrototypeModel {
+pub struct PrototypeModel {
     /// `space`
-    drivers: Vec<CardinalDriver>,
+    pub drivers: Vec<CardinalDriver>,
     /// `example`
     shares: Vec<Shares>,
+}
+
+impl PrototypeModel {
+    /// The shares of some examples' fields, `example × field`.
+    pub fn shares_of(&self, examples: &[usize]) -> Matrix {
+        let mut matrix = Matrix::zeros(self.shares.len(), examples.len());
+        for (field, &example) in examples.iter().enumerate() {
+            for &(of, share) in &self.shares[example] {
+                matrix[(of, field)] = share;
+            }
+        }
+        matrix
+    }
 }
 
 /// Smaller shares are rounding of weights that are zero.
 const SMALLEST_SHARE: f64 = 1e-12;
 
 /// The layers, space after space, and what is to be said of the spaces.
-pub fn fit_layers(input: &LayerInput) -> Result<(Vec<Layer>, Vec<SpaceReport>), PsdError> {
-    let models: Vec<PrototypeModel> = (0..input.prototypes.patterns.len())
-        .into_par_iter()
-        .map(|prototype| prototype_model(input, prototype))
-        .collect::<Result<_, _>>()?;
+pub fn fit_layers(
+    input: &LayerInput,
+    deltas: &[&ExampleDelta],
+) -> Result<(Vec<Layer>, Vec<SpaceReport>), PsdError> {
+    let models = prototype_models(input)?;
     let places: Vec<(usize, usize)> =
         (0..input.spaces.len()).flat_map(|space| (0..models.len()).map(move |p| (space, p))).collect();
     let layers: Vec<Layer> = places
         .par_iter()
-        .map(|&(space, prototype)| layer(input, space, prototype, &models[prototype]))
+        .map(|&(space, prototype)| layer(input, deltas, space, prototype, &models[prototype]))
         .collect();
     let residuals: Vec<Layer> = places
         .par_iter()
-        .filter_map(|&(space, prototype)| residual_layer(input, space, prototype, &models[prototype]))
+        .filter_map(|&(space, prototype)| residual_layer(input, deltas, space, prototype, &models[prototype]))
         .collect();
-    let reports = input
+    let reports = space_reports(input, &models, &layers);
+    Ok((layers.into_iter().chain(residuals).collect(), reports))
+}
+
+/// The model of every prototype.
+pub fn prototype_models(input: &LayerInput) -> Result<Vec<PrototypeModel>, PsdError> {
+    (0..input.prototypes.patterns.len())
+        .into_par_iter()
+        .map(|prototype| prototype_model(input, prototype))
+        .collect()
+}
+
+/// What is to be said of the spaces, whose layers stand space after space, prototype after prototype.
+pub fn space_reports(input: &LayerInput, models: &[PrototypeModel], layers: &[Layer]) -> Vec<SpaceReport> {
+    input
         .spaces
         .iter()
         .enumerate()
@@ -80,8 +105,7 @@ pub fn fit_layers(input: &LayerInput) -> Result<(Vec<Layer>, Vec<SpaceReport>), 
                 drivers: models.iter().map(|model| model.drivers[index].report).collect(),
             }
         })
-        .collect();
-    Ok((layers.into_iter().chain(residuals).collect(), reports))
+        .collect()
 }
 
 fn prototype_model(input: &LayerInput, prototype: usize) -> Result<PrototypeModel, PsdError> {
@@ -92,11 +116,8 @@ fn prototype_model(input: &LayerInput, prototype: usize) -> Result<PrototypeMode
         for &example in own {
             model.shares[example] = stored_shares(input, &model, example);
         }
-        let gram = Matrix::from_fn(own.len(), own.len(), |a, b| {
-            let (a, b) = (&model.shares[own[a]], &model.shares[own[b]]);
-            let products = a.iter().flat_map(|&(e, s)| b.iter().map(move |&(f, t)| (e, f, s * t)));
-            products.map(|(e, f, share)| share * input.grams[prototype][(e, f)]).sum()
-        });
+        let shares = model.shares_of(own);
+        let gram = shares.transpose() * &input.grams[prototype] * &shares;
         let weights = group_weights(input, space, prototype);
         model.drivers.push(cardinal_driver(space, input.names, &weights, &gram, input.params)?);
     }
@@ -139,17 +160,24 @@ fn group_weights(input: &LayerInput, space: &MeasuredSpace, prototype: usize) ->
     space.all.groups.iter().map(|group| weight(&group.source)).collect()
 }
 
-fn layer(input: &LayerInput, space: usize, prototype: usize, model: &PrototypeModel) -> Layer {
+fn layer(
+    input: &LayerInput,
+    deltas: &[&ExampleDelta],
+    space: usize,
+    prototype: usize,
+    model: &PrototypeModel,
+) -> Layer {
     let own = &input.spaces[space].space.examples;
     let membership = &input.prototypes.membership[prototype];
     let threshold = (input.params.threshold * input.rig.mesh().size()) as f32;
-    let candidates = moved_vertices(input, own.iter().flat_map(|&e| model.shares[e].iter().map(|s| s.0)))
-        .into_iter()
-        .filter(|&vertex| membership[vertex as usize] > 0.0)
-        .collect::<Vec<u32>>();
+    let candidates =
+        moved_vertices(input.rig, deltas, own.iter().flat_map(|&e| model.shares[e].iter().map(|s| s.0)))
+            .into_iter()
+            .filter(|&vertex| membership[vertex as usize] > 0.0)
+            .collect::<Vec<u32>>();
     let fields: Vec<Vec<Vec3>> = own
         .par_iter()
-        .map(|&example| combined(&model.shares[example], |e| &input.deltas[e].positions, &candidates))
+        .map(|&example| combined(&model.shares[example], |e| &deltas[e].positions, &candidates))
         .collect();
     let moves = |u: &Vec3| u.length_squared() > threshold * threshold;
     let live: Vec<usize> = (0..own.len()).filter(|&field| fields[field].iter().any(moves)).collect();
@@ -167,10 +195,10 @@ fn layer(input: &LayerInput, space: usize, prototype: usize, model: &PrototypeMo
             *written = share(candidates[place]) * fields[field][place];
         }
     });
-    let with_normals = input.deltas.iter().all(|delta| !delta.normals.is_empty());
+    let with_normals = deltas.iter().all(|delta| !delta.normals.is_empty());
     let mut normals = vec![Vec3::ZERO; if with_normals { positions.len() } else { 0 }];
     normals.par_chunks_mut(support.len().max(1)).zip(&live).for_each(|(written, &field)| {
-        let field = combined(&model.shares[own[field]], |e| &input.deltas[e].normals, &support);
+        let field = combined(&model.shares[own[field]], |e| &deltas[e].normals, &support);
         for ((written, normal), &vertex) in written.iter_mut().zip(field).zip(&support) {
             *written = share(vertex) * normal;
         }
@@ -191,6 +219,7 @@ fn layer(input: &LayerInput, space: usize, prototype: usize, model: &PrototypeMo
 /// What the examples of a space leave after skinning (w in Xian §5.3), on the weights of their deltas.
 fn residual_layer(
     input: &LayerInput,
+    deltas: &[&ExampleDelta],
     space: usize,
     prototype: usize,
     model: &PrototypeModel,
@@ -199,7 +228,7 @@ fn residual_layer(
     let membership = &input.prototypes.membership[prototype];
     let mut left = vec![false; input.rig.vertex_count()];
     let parts = own.iter().flat_map(|&example| &model.shares[example]);
-    for residuals in parts.map(|&(example, _)| &input.deltas[example].residuals) {
+    for residuals in parts.map(|&(example, _)| &deltas[example].residuals) {
         for (left, residual) in left.iter_mut().zip(residuals) {
             *left |= *residual != Vec3::ZERO;
         }
@@ -212,12 +241,9 @@ fn residual_layer(
     let live: Vec<usize> = (0..own.len()).collect();
     let mut positions = Vec::with_capacity(live.len() * support.len());
     for &example in own {
-        let shares: Shares = model.shares[example]
-            .iter()
-            .copied()
-            .filter(|&(e, _)| !input.deltas[e].residuals.is_empty())
-            .collect();
-        let field = combined(&shares, |e| &input.deltas[e].residuals, &support);
+        let shares: Shares =
+            model.shares[example].iter().copied().filter(|&(e, _)| !deltas[e].residuals.is_empty()).collect();
+        let field = combined(&shares, |e| &deltas[e].residuals, &support);
         let shared = field.into_iter().zip(&support).map(|(w, &vertex)| membership[vertex as usize] * w);
         positions.extend(shared);
     }
@@ -230,7 +256,8 @@ fn residual_layer(
     })
 }
 
-fn layer_name(input: &LayerInput, space: usize, prototype: usize) -> String {
+/// What a layer is called.
+pub fn layer_name(input: &LayerInput, space: usize, prototype: usize) -> String {
     let name = &input.spaces[space].name;
     if input.params.prototypes.is_some() {
         format!("{name} (prototype {})", prototype + 1)
@@ -240,11 +267,11 @@ fn layer_name(input: &LayerInput, space: usize, prototype: usize) -> String {
 }
 
 /// Vertices that some of the examples move, rising.
-fn moved_vertices(input: &LayerInput, examples: impl Iterator<Item = usize>) -> Vec<u32> {
-    let mut listed = vec![false; input.names.len()];
+fn moved_vertices(rig: &Rig, deltas: &[&ExampleDelta], examples: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut listed = vec![false; deltas.len()];
     examples.for_each(|example| listed[example] = true);
-    let mut moved = vec![false; input.rig.vertex_count()];
-    for (delta, _) in input.deltas.iter().zip(listed).filter(|(_, listed)| *listed) {
+    let mut moved = vec![false; rig.vertex_count()];
+    for (delta, _) in deltas.iter().zip(listed).filter(|(_, listed)| *listed) {
         delta.moved.iter().for_each(|&vertex| moved[vertex as usize] = true);
     }
     (0..moved.len() as u32).filter(|&vertex| moved[vertex as usize]).collect()

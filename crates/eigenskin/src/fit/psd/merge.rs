@@ -16,15 +16,7 @@ pub fn merge_fields(model: &Model, most: usize) -> Result<Model, ModelError> {
     }
     let directions: Vec<(Vec<f64>, Matrix)> =
         model.layers().par_iter().map(|layer| symmetric_eigen(&inner_products(layer))).collect();
-    let mut strongest: Vec<(f64, usize)> = Vec::new();
-    for (layer, (values, _)) in directions.iter().enumerate() {
-        strongest.extend(values.iter().map(|&value| (value, layer)));
-    }
-    strongest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let mut kept = vec![0; directions.len()];
-    for &(_, layer) in &strongest[..most.min(strongest.len())] {
-        kept[layer] += 1;
-    }
+    let kept = kept_directions(directions.iter().map(|(values, _)| values.as_slice()), most);
     let layers = model.layers().iter().zip(&directions).zip(kept);
     let layers: Vec<Layer> = layers
         .map(
@@ -34,6 +26,35 @@ pub fn merge_fields(model: &Model, most: usize) -> Result<Model, ModelError> {
         )
         .collect();
     Model::new(model.rig().clone(), model.base().clone(), layers)
+}
+
+/// How many directions each layer keeps of `most`: those that matter most, by their squared lengths
+/// (`layer` → falling).
+pub(super) fn kept_directions<'a>(values: impl Iterator<Item = &'a [f64]>, most: usize) -> Vec<usize> {
+    let mut strongest: Vec<(f64, usize)> = Vec::new();
+    let mut count = 0;
+    for (layer, values) in values.enumerate() {
+        strongest.extend(values.iter().map(|&value| (value, layer)));
+        count = layer + 1;
+    }
+    strongest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut kept = vec![0; count];
+    for &(_, layer) in &strongest[..most.min(strongest.len())] {
+        kept[layer] += 1;
+    }
+    kept
+}
+
+/// The first columns of `vectors` (`component × direction`), with signs that save morph targets: most
+/// weights are positive between examples, so a sum of shares that is positive is good.
+pub(super) fn signed_directions(vectors: &Matrix, kept: usize) -> Matrix {
+    let components = vectors.nrows();
+    let sign =
+        |d: usize| if (0..components).map(|c| vectors[(c, d)]).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
+    let signs: Vec<f64> = (0..kept).map(sign).collect();
+    Matrix::from_fn(components, kept, |component, direction| {
+        signs[direction] * vectors[(component, direction)]
+    })
 }
 
 /// Of the fields of a layer, `component × component`.
@@ -50,11 +71,8 @@ fn inner_products(layer: &Layer) -> Matrix {
 /// (orthonormal, `component × direction`).
 fn mixed(layer: &Layer, vectors: &Matrix, kept: usize) -> Layer {
     let (components, count) = (layer.component_count(), layer.support.len());
-    // Most weights are positive between examples: a sum of shares that is positive saves morph targets.
-    let sign =
-        |d: usize| if (0..components).map(|c| vectors[(c, d)]).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
-    let signs: Vec<f64> = (0..kept).map(sign).collect();
-    let share = |component: usize, direction: usize| signs[direction] * vectors[(component, direction)];
+    let shares = signed_directions(vectors, kept);
+    let share = |component: usize, direction: usize| shares[(component, direction)];
     let fields = |values: &[Vec3]| -> Vec<Vec3> {
         if values.is_empty() {
             return Vec::new();
@@ -75,12 +93,15 @@ fn mixed(layer: &Layer, vectors: &Matrix, kept: usize) -> Layer {
             positions: fields(&layer.basis.positions),
             normals: fields(&layer.basis.normals),
         },
-        driver: mixed_driver(&layer.driver, components, kept, &share),
+        driver: mixed_driver(&layer.driver, &shares),
         stage: layer.stage,
     }
 }
 
-fn mixed_driver(driver: &Driver, outputs: usize, kept: usize, share: &dyn Fn(usize, usize) -> f64) -> Driver {
+/// The driver with its outputs mixed, `output × mixture`.
+pub(super) fn mixed_driver(driver: &Driver, shares: &Matrix) -> Driver {
+    let (outputs, kept) = (shares.nrows(), shares.ncols());
+    let share = |output: usize, mixture: usize| shares[(output, mixture)];
     let mix = |rows: &[f64]| -> Vec<f64> {
         let mix_row = |row: &[f64], direction| (0..outputs).map(|o| row[o] * share(o, direction)).sum();
         rows.chunks_exact(outputs).flat_map(|row| (0..kept).map(move |d| mix_row(row, d))).collect()

@@ -17,6 +17,7 @@ mod drivers;
 mod error;
 mod layers;
 mod merge;
+mod observed;
 mod prototypes;
 mod session;
 mod spaces;
@@ -27,6 +28,7 @@ use glam::DVec3;
 
 pub use error::PsdError;
 pub use merge::merge_fields;
+pub use observed::fit_psd_to;
 pub use prototypes::{PrototypeParams, Prototypes};
 pub use session::PsdSession;
 
@@ -84,6 +86,14 @@ impl Default for PsdParams {
 }
 
 impl PsdParams {
+    /// Whether one pose may have two shapes: a ridge finds something between them.
+    pub fn allows_compromise(&self) -> bool {
+        match &self.interpolation {
+            PsdInterpolation::Rbf(rbf) => matches!(rbf.ridge, Ridge::Fixed(ridge) if ridge > 0.0),
+            PsdInterpolation::Shepard { .. } | PsdInterpolation::Linear => false,
+        }
+    }
+
     /// The same without radii of examples that are not in the set: some were left out.
     #[must_use]
     pub fn for_examples(mut self, set: &ExampleSet) -> Self {

@@ -9,7 +9,6 @@ use super::layers::{LayerInput, fit_layers};
 use super::prototypes::Prototypes;
 use super::spaces::{check_features, measure_spaces, pose_spaces};
 use super::{DeltaSpace, ExampleReport, PsdError, PsdFit, PsdInterpolation, PsdParams};
-use crate::driver::Ridge;
 use crate::examples::{
     Example, ExampleSet, ExamplesError, MergedExample, SAME_SHAPE, check_example, distinct_examples,
 };
@@ -162,15 +161,15 @@ impl PsdSession {
                 })
             })
             .collect();
-        let (layers, reports) = fit_layers(&LayerInput {
+        let input = LayerInput {
             rig: &self.rig,
             params: &self.params,
             names: &names,
-            deltas: &deltas,
             grams: &grams,
             prototypes: &self.prototypes,
             spaces: &spaces,
-        })?;
+        };
+        let (layers, reports) = fit_layers(&input, &deltas)?;
         let space_of = |example| spaces.iter().position(|s| s.space.examples.contains(&example));
         let examples = deltas
             .iter()
@@ -210,10 +209,7 @@ impl PsdSession {
     }
 
     fn allows_compromise(&self) -> bool {
-        match &self.params.interpolation {
-            PsdInterpolation::Rbf(rbf) => matches!(rbf.ridge, Ridge::Fixed(ridge) if ridge > 0.0),
-            PsdInterpolation::Shepard { .. } | PsdInterpolation::Linear => false,
-        }
+        self.params.allows_compromise()
     }
 
     fn entry(&self, example: Example) -> Result<Entry, PsdError> {
@@ -281,7 +277,7 @@ fn delta_params(rig: &Rig, params: &PsdParams) -> DeltaParams {
     }
 }
 
-fn check_params(rig: &Rig, params: &PsdParams) -> Result<(), PsdError> {
+pub(super) fn check_params(rig: &Rig, params: &PsdParams) -> Result<(), PsdError> {
     let check = |good: bool, what, bound, value| {
         if good { Ok(()) } else { Err(PsdError::Parameter { what, bound, value }) }
     };
