@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod bake;
+pub mod carry;
 pub mod check;
 pub mod completions;
 pub mod conformance;
@@ -11,3 +12,4 @@ pub mod fit;
 pub mod reproduce;
 pub mod simulate;
 pub mod suggest;
+pub mod weights;

@@ -123,7 +123,7 @@ impl RestDisplacements {
 }
 
 /// Seam duplicates grouped, except those that examples pull apart.
-fn skin_points(set: &ExampleSet) -> VertexGroups {
+pub(crate) fn skin_points(set: &ExampleSet) -> VertexGroups {
     let seams = set.rig().seams();
     let limit = (APART * set.rig().mesh().size()) as f32;
     let together = |a: u32, b: u32| {
