@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use eigenskin::carry::{Carried, CarryParams, carry_examples, carry_model};
 use eigenskin::examples::ExampleSet;
 use eigenskin::fit::Budget;
@@ -36,9 +36,14 @@ pub struct Args {
     /// Components in all at most; each becomes one or two morph targets
     #[arg(long, value_name = "N")]
     max_components: Option<usize>,
-    /// Carry the skin weights too, in place of the target's own
+    /// Keep the target's own skin weights; usually the model's are carried too, as corrections belong to
+    /// the weights they were learnt with
     #[arg(long)]
-    weights: bool,
+    keep_weights: bool,
+    /// How much coarse vertices take the mean over their surface instead of a point, 0 to 1: for noisy
+    /// models
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    averaging: f64,
     /// True shapes of the target, or of the model's own mesh: a GLB example set or a numpy bundle
     #[arg(long, value_name = "EX")]
     truth: Option<PathBuf>,
@@ -59,6 +64,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let mut inputs = vec![args.model.as_path(), args.to.as_path()];
     inputs.extend(args.truth.as_deref());
     rigs::check_not_input(&args.output, &inputs)?;
+    if !(0.0..=1.0).contains(&args.averaging) {
+        bail!("--averaging {} is no share; give a number from 0 to 1", args.averaging);
+    }
     let (_, model) = eigenskin_io::read_model(&args.model)?;
     output.item(
         "model",
@@ -80,11 +88,13 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let sample_poses: Vec<_> = file
         .clips()
         .iter()
-        .flat_map(|clip| SAMPLED.map(|share| file.sample(clip, share * clip.end_time())))
+        .flat_map(|clip| SAMPLED.map(|share| file.sample(clip, share * clip.duration())))
         .collect();
     let params = CarryParams {
         budget: Budget { per_vertex: args.per_vertex, per_joint: None, total: args.max_components },
-        weights: args.weights,
+        weights: !args.keep_weights,
+        averaging: args.averaging,
+        sample_poses: sample_poses.clone(),
         ..CarryParams::default()
     };
     let carried = progress::while_doing(quiet, "carrying", || carry_model(&model, file.rig(), &params))

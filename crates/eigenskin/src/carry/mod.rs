@@ -1,8 +1,8 @@
 //! A model carried to another mesh of the same character: coarser, finer, or cut otherwise.
 //!
 //! Every vertex of the target looks for the nearest point of the source's rest surface that faces
-//! the same way, and takes the displacement fields there; one that stands for more surface than a
-//! source vertex takes a mean over it. Drivers stay as they are, so all levels of a character move
+//! the same way, and takes displacement fields and skin weights there; on request, one that stands
+//! for more surface than a source vertex takes a mean over it. Drivers stay as they are, so all levels of a character move
 //! alike. Coarse levels may keep fewer components: those that move the target most.
 
 mod correspondence;
@@ -29,11 +29,12 @@ pub struct CarryParams {
     /// poses of the *target* that tell which components matter; without any, the drivers' own ranges
     /// do
     pub sample_poses: Vec<Pose>,
-    /// carry the skin weights too, instead of those the target has. Done in any case when the model
-    /// has solved weights. Default: false
+    /// carry the skin weights too: corrections then sit on the weights they were learnt with. Without,
+    /// the target keeps its own, and every difference between the two is an error. Default: true
     pub weights: bool,
     /// how much of the mean over a vertex's surface counts where that is larger than a source
-    /// vertex's: 0 takes the nearest point alone; default 1
+    /// vertex's, 0 to 1: calms fields that are noisy, blurs those that are not; default 0, the nearest
+    /// point alone
     pub averaging: f64,
     /// vertices further from the source surface than this share of its size have no counterpart;
     /// default 0.05
@@ -43,7 +44,7 @@ pub struct CarryParams {
 impl Default for CarryParams {
     fn default() -> Self {
         let budget = Budget { per_vertex: None, per_joint: None, total: None };
-        Self { budget, sample_poses: Vec::new(), weights: false, averaging: 1.0, reach: 0.05 }
+        Self { budget, sample_poses: Vec::new(), weights: true, averaging: 0.0, reach: 0.05 }
     }
 }
 
@@ -130,7 +131,7 @@ pub fn carry_model(model: &Model, target: &Arc<Rig>, params: &CarryParams) -> Re
     let names = drivers::Names::new(model, target)?;
     let correspondence = Correspondence::new(model.rig(), target, params.averaging)?;
     check_overlap(&correspondence, model.rig(), params)?;
-    let rig = if params.weights || model.input_rig().weights() != model.rig().weights() {
+    let rig = if params.weights && model.rig().skeleton().joint_count() > 0 {
         Arc::new(target.with_weights(carried_weights(model.rig(), target, &correspondence, &names)?))
     } else {
         target.clone()
