@@ -223,7 +223,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         progress::while_doing(quiet, "writing the report", || {
             let learnt = Learnt {
                 set: &set,
-                learnt_from: &learnt_from,
+                weighted: &learnt_from,
                 weights: solved.as_ref(),
                 params: &params,
                 most,
@@ -292,7 +292,7 @@ fn solve_weights(
 struct Learnt<'a> {
     set: &'a ExampleSet,
     /// the same with the weights that were solved
-    learnt_from: &'a ExampleSet,
+    weighted: &'a ExampleSet,
     weights: Option<&'a SolvedWeights>,
     params: &'a MethodParams,
     /// displacement fields in all
@@ -306,7 +306,7 @@ fn write_report(
     path: &Path,
     args: &Args,
     examples: &Path,
-    &Learnt { set, learnt_from, weights, params, most, fit, training, simulation }: &Learnt<'_>,
+    &Learnt { set, weighted, weights, params, most, fit, training, simulation }: &Learnt<'_>,
     left_out: Option<&Evaluation>,
     written: &ModelWriteReport,
 ) -> Result<()> {
@@ -331,7 +331,7 @@ fn write_report(
         (Fit::EigenSkin(fit), _) => eigenskin = Some(fit),
         (Fit::Psd(fit), _) => psd = Some(fit),
         (Fit::Parameterization(fit), MethodParams::Parameterization(params)) => {
-            signals = Some(signal_trials::summary(fit, params, most, [learnt_from, set], training));
+            signals = Some(signal_trials::summary(fit, params, most, [weighted, set], training));
         }
         // Fits come from parameters of their own kind.
         (Fit::Parameterization(_), _) => {}
@@ -344,7 +344,7 @@ fn write_report(
     }
     pictures.extend(report::invertibility(set, fit.model().base(), view)?);
     let Methods { methods, unmeasured } =
-        report::methods(Some((learnt_from, params)), &[set], left_out.is_some());
+        report::methods(Some((weighted, params)), &[set], left_out.is_some());
     let page = Report {
         title: report::file_name(&args.rig),
         notes: [format!("Learnt from {}.", report::file_name(examples))]

@@ -38,7 +38,7 @@ impl Correspondence {
         let mesh = target.mesh();
         let neighbours = neighbours(mesh);
         let lengths = mean_edges(mesh, &neighbours);
-        let found: Vec<(Vec<(u32, f64)>, f64, bool)> = (0..mesh.vertex_count())
+        let found: Vec<Place> = (0..mesh.vertex_count())
             .into_par_iter()
             .map(|vertex| surface.place(mesh, vertex, &neighbours[vertex], lengths[vertex], averaging))
             .collect();
@@ -47,13 +47,13 @@ impl Correspondence {
         for (group, members) in seams.members().iter().enumerate() {
             let share = 1.0 / members.len() as f64;
             for &member in members {
-                add(&mut groups[group], &found[member as usize].0, share);
+                add(&mut groups[group], &found[member as usize].parts, share);
             }
         }
         Ok(Self {
-            gaps: found.iter().map(|&(_, gap, _)| gap).collect(),
-            against: found.iter().filter(|(.., faces)| !faces).count(),
-            own: found.into_iter().map(|(parts, ..)| parts).collect(),
+            gaps: found.iter().map(|place| place.gap).collect(),
+            against: found.iter().filter(|place| !place.faces_alike).count(),
+            own: found.into_iter().map(|place| place.parts).collect(),
             groups,
             seams,
         })
@@ -73,6 +73,16 @@ impl Correspondence {
     pub fn gaps(&self) -> &[f64] {
         &self.gaps
     }
+}
+
+/// A point on the source.
+struct Place {
+    /// (source vertex, share)
+    parts: Vec<(u32, f64)>,
+    /// distance from the source
+    gap: f64,
+    /// whether a surface that faces alike is near
+    faces_alike: bool,
 }
 
 /// The source at rest.
@@ -95,36 +105,29 @@ impl<'a> Surface<'a> {
         Ok(Self { mesh, tree: TriangleTree::new(corners), lengths, size: mesh.size() })
     }
 
-    /// A vertex of the target: its parts, its distance, and whether a surface that faces alike is near.
-    fn place(
-        &self,
-        mesh: &Mesh,
-        vertex: usize,
-        neighbours: &[u32],
-        length: f64,
-        averaging: f64,
-    ) -> (Vec<(u32, f64)>, f64, bool) {
+    /// A vertex of the target.
+    fn place(&self, mesh: &Mesh, vertex: usize, neighbours: &[u32], length: f64, averaging: f64) -> Place {
         let (at, normal) = (mesh.positions()[vertex], mesh.normals()[vertex]);
-        let (nearest, gap, faces) = self.nearest(at.as_dvec3(), normal.as_dvec3());
-        let here: f64 = nearest.iter().map(|&(v, share)| share * self.lengths[v as usize]).sum();
+        let nearest = self.nearest(at.as_dvec3(), normal.as_dvec3());
+        let here: f64 = nearest.parts.iter().map(|&(v, share)| share * self.lengths[v as usize]).sum();
         // A vertex that stands for no more surface than the source's takes the point alone.
         let blend = averaging * 0.5 * (1.0 - (here / length.max(f64::MIN_POSITIVE)).powi(2)).clamp(0.0, 1.0);
         if blend < 1e-6 || neighbours.is_empty() {
-            return (nearest, gap, faces);
+            return nearest;
         }
         let mut parts = Vec::new();
-        add(&mut parts, &nearest, 1.0 - blend);
+        add(&mut parts, &nearest.parts, 1.0 - blend);
         for &neighbour in neighbours {
             let (to, towards) = (mesh.positions()[neighbour as usize], mesh.normals()[neighbour as usize]);
             let point = at.lerp(to, ALONG_EDGES).as_dvec3();
-            let (around, ..) = self.nearest(point, normal.lerp(towards, ALONG_EDGES).as_dvec3());
-            add(&mut parts, &around, blend / neighbours.len() as f64);
+            let around = self.nearest(point, normal.lerp(towards, ALONG_EDGES).as_dvec3());
+            add(&mut parts, &around.parts, blend / neighbours.len() as f64);
         }
-        (parts, gap, faces)
+        Place { parts, ..nearest }
     }
 
     /// The nearest point that faces as `normal` does, else the nearest.
-    fn nearest(&self, point: DVec3, normal: DVec3) -> (Vec<(u32, f64)>, f64, bool) {
+    fn nearest(&self, point: DVec3, normal: DVec3) -> Place {
         let normal = normal.normalize_or_zero();
         let cosine = |triangle: u32, shares: [f64; 3]| {
             let corners = self.mesh.triangles()[triangle as usize];
@@ -138,14 +141,14 @@ impl<'a> Surface<'a> {
         });
         let any = || self.tree.nearest(point, |_, _| Some(0.0));
         let near = facing.filter(|found| found.distance <= LOOK_FOR_SIDE * self.size);
-        let faces = near.is_some();
+        let faces_alike = near.is_some();
         match near.or_else(any) {
             Some(found) => {
                 let corners = self.mesh.triangles()[found.triangle as usize];
                 let parts = corners.into_iter().zip(found.shares).filter(|&(_, share)| share > 0.0);
-                (parts.collect(), found.distance, faces)
+                Place { parts: parts.collect(), gap: found.distance, faces_alike }
             }
-            None => (Vec::new(), f64::INFINITY, false),
+            None => Place { parts: Vec::new(), gap: f64::INFINITY, faces_alike },
         }
     }
 }

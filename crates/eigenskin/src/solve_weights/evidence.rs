@@ -136,7 +136,9 @@ impl<'a> Evidence<'a> {
             }
         }
         let sum: f64 = input.iter().sum();
-        input.iter_mut().for_each(|weight| *weight /= sum);
+        for weight in &mut input {
+            *weight /= sum;
+        }
         Candidates { joints: joints.to_vec(), input, seen }
     }
 

@@ -64,7 +64,7 @@ impl<'a> Sweeps<'a> {
                 }
                 let sum: f64 = weights.iter().sum();
                 if sum > 0.0 {
-                    weights.iter_mut().for_each(|w| *w /= sum);
+                    scale(&mut weights, 1.0 / sum);
                 } else {
                     weights.clone_from(&candidates.input);
                 }
@@ -154,7 +154,7 @@ impl<'a> Sweeps<'a> {
             allowed[lightest] = false;
             weights[lightest] = 0.0;
             let sum: f64 = weights.iter().sum();
-            weights.iter_mut().for_each(|w| *w /= sum);
+            scale(&mut weights, 1.0 / sum);
             form.minimise(&mut weights, &allowed);
         }
     }
@@ -200,6 +200,12 @@ impl<'a> Sweeps<'a> {
     }
 }
 
+fn scale(weights: &mut [f64], factor: f64) {
+    for weight in weights {
+        *weight *= factor;
+    }
+}
+
 /// Weights below this are nothing.
 const LIGHTEST: f64 = 1e-7;
 
@@ -230,7 +236,7 @@ fn colours(neighbours: &[Vec<u32>]) -> Vec<Vec<u32>> {
     let mut colours: Vec<Vec<u32>> = Vec::new();
     for (point, list) in neighbours.iter().enumerate() {
         let taken: Vec<usize> = list.iter().map(|&n| colour_of[n as usize]).collect();
-        let colour = (0..).find(|colour| !taken.contains(colour)).unwrap_or(0);
+        let colour = (0..=taken.len()).find(|colour| !taken.contains(colour)).unwrap_or(0);
         colour_of[point] = colour;
         if colour == colours.len() {
             colours.push(Vec::new());
