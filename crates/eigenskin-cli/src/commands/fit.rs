@@ -342,9 +342,9 @@ fn write_report(
     if let Some(signals) = &signals {
         pictures.extend(report::partition(signals.fit, view)?);
     }
-    pictures.extend(report::invertibility(set, fit.model().base(), view)?);
+    pictures.extend(report::invertibility(weighted, fit.model().base(), view)?);
     let Methods { methods, unmeasured } =
-        report::methods(Some((weighted, params)), &[set], left_out.is_some());
+        report::methods(Some((set, params)), &[set], left_out.is_some());
     let page = Report {
         title: report::file_name(&args.rig),
         notes: [format!("Learnt from {}.", report::file_name(examples))]
