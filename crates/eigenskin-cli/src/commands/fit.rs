@@ -343,8 +343,7 @@ fn write_report(
         pictures.extend(report::partition(signals.fit, view)?);
     }
     pictures.extend(report::invertibility(weighted, fit.model().base(), view)?);
-    let Methods { methods, unmeasured } =
-        report::methods(Some((set, params)), &[set], left_out.is_some());
+    let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
     let page = Report {
         title: report::file_name(&args.rig),
         notes: [format!("Learnt from {}.", report::file_name(examples))]
