@@ -61,7 +61,7 @@ impl BudgetArgs {
     /// `params` hold as well.
     pub fn choose(
         self,
-        set: &ExampleSet,
+        [set, measured]: [&ExampleSet; 2],
         params: &MethodParams,
         rig_file: &RigFile,
     ) -> Result<Option<Choice>> {
@@ -70,7 +70,7 @@ impl BudgetArgs {
         }
         let own_targets =
             targets::counts(rig_file.document(), rig_file.layout())?.into_iter().max().unwrap_or(0);
-        let search = Search { limits: self, set, params, rig_file, own_targets };
+        let search = Search { limits: self, set, measured, params, rig_file, own_targets };
         let all = search.model(None)?.component_count();
         let (fitting, limited_by) = search.most_that_fits(all)?;
         Ok(Some(search.fewest_for_the_error(all, fitting, limited_by)?))
@@ -80,6 +80,8 @@ impl BudgetArgs {
 struct Search<'a> {
     limits: BudgetArgs,
     set: &'a ExampleSet,
+    /// the same on the rig as it was given
+    measured: &'a ExampleSet,
     params: &'a MethodParams,
     rig_file: &'a RigFile,
     /// morph targets the file has without ours
@@ -146,7 +148,7 @@ impl Search<'_> {
             return Ok(Choice { total: most, error_is_met: true, sentence });
         };
         let error = |total: usize| -> Result<f64> {
-            Ok(measure(&self.model(Some(total))?, self.set).relative_error.unwrap_or(0.0))
+            Ok(measure(&self.model(Some(total))?, self.measured).relative_error.unwrap_or(0.0))
         };
         let best = error(most)?;
         if best > wanted {

@@ -17,6 +17,7 @@ mod report;
 mod reproduce;
 mod rigs;
 mod simulate;
+mod solved_weights;
 mod table;
 
 use std::process::ExitCode;
@@ -41,8 +42,10 @@ enum Command {
     Simulate(Box<commands::simulate::Args>),
     Examples(commands::examples::Args),
     Suggest(Box<commands::suggest::Args>),
+    Weights(Box<commands::weights::Args>),
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
+    Carry(commands::carry::Args),
     Bake(commands::bake::Args),
     Reproduce(commands::reproduce::Args),
     Conformance(commands::conformance::Args),
@@ -58,8 +61,10 @@ fn main() -> ExitCode {
         Command::Simulate(args) => commands::simulate::run(args, cli.quiet),
         Command::Examples(args) => commands::examples::run(args, cli.quiet),
         Command::Suggest(args) => commands::suggest::run(args, cli.quiet),
+        Command::Weights(args) => commands::weights::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
+        Command::Carry(args) => commands::carry::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),

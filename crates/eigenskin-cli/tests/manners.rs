@@ -39,10 +39,13 @@ fn usual_runs(folder: &Path) -> Vec<Vec<String>> {
     let (bar, model, demo) = (path("bar.npz"), path("model.glb"), path("demo"));
     let (grasp, hand) = (path("grasp.glb"), path("demo/model.glb"));
     let vectors = path("vectors");
-    let runs: [&[&str]; 6] = [
+    let (weighted, carried) = (path("weighted.glb"), path("carried.glb"));
+    let runs: [&[&str]; 8] = [
         &["check", &bar],
         &["fit", &bar, "--examples", &bar, "-o", &model, "--leave-one-out"],
         &["evaluate", &model, "--truth", &bar],
+        &["weights", &bar, "--examples", &bar, "-o", &weighted],
+        &["carry", &model, "--to", &bar, "-o", &carried, "--truth", &bar],
         &[&["demo", "--out", &demo][..], &SMALL_DEMO].concat(),
         &["bake", &hand, "--clip", "grasp", "-o", &grasp],
         &["conformance", &vectors],

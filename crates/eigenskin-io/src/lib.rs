@@ -53,7 +53,7 @@ pub use vertex_cache::{
 
 use gltf::document::{Document, LARGEST_FILE};
 use gltf::table::Table;
-use gltf::{example_set, model_read, rig};
+use gltf::{example_set, model_read, rig, skin_weights};
 
 /// Makes skin weights for a rig that has none; an error says why that is not possible.
 pub type WeightsMaker = fn(&Mesh, &Skeleton) -> Result<SkinWeights, String>;
@@ -188,11 +188,21 @@ pub fn read_model(path: &Path) -> Result<(RigFile, Model), ReadError> {
 }
 
 /// The rig of a GLB or .gltf in memory.
-pub fn rig_of(document: Document, options: &ReadOptions) -> Result<RigFile, GltfError> {
+pub fn rig_of(mut document: Document, options: &ReadOptions) -> Result<RigFile, GltfError> {
     let table = Table::find(&document)?;
+    let is_model = FileKind::of_table(table.as_ref())? == FileKind::Model;
+    let solved = is_model && skin_weights::restore(&mut document);
     let found = rig::read(&document, options, table.as_ref())?;
-    RigFile::from_parts(document, found, table.as_ref())
+    let mut file = RigFile::from_parts(document, found, table.as_ref())?;
+    if solved {
+        file.notes.push(SOLVED_WEIGHTS.to_string());
+    }
+    Ok(file)
 }
+
+/// Said of a model's rig.
+const SOLVED_WEIGHTS: &str =
+    "the model has skin weights of its own, solved from examples; its rig has those that were given";
 
 /// The example set of a GLB or .gltf in memory.
 pub fn examples_of(document: Document, options: &ReadOptions) -> Result<(RigFile, ExampleSet), GltfError> {
@@ -237,7 +247,7 @@ pub fn example_list_of(
 }
 
 /// The model of a GLB or .gltf in memory.
-pub fn model_of(document: Document) -> Result<(RigFile, Model), GltfError> {
+pub fn model_of(mut document: Document) -> Result<(RigFile, Model), GltfError> {
     let table = Table::find(&document)?;
     let kind = FileKind::of_table(table.as_ref())?;
     let Some(table) = table.filter(|_| kind == FileKind::Model) else {
@@ -246,7 +256,14 @@ pub fn model_of(document: Document) -> Result<(RigFile, Model), GltfError> {
     let found = rig::read(&document, &ReadOptions::default(), Some(&table))?;
     let rig = Arc::new(found.rig.clone());
     let model = model_read::read(&document, &found.layout, &rig, &table)?;
-    Ok((RigFile::from_parts(document, found, Some(&table))?, model))
+    if !skin_weights::restore(&mut document) {
+        return Ok((RigFile::from_parts(document, found, Some(&table))?, model));
+    }
+    let input = rig::read(&document, &ReadOptions::default(), Some(&table))?;
+    let mut file = RigFile::from_parts(document, input, Some(&table))?;
+    file.counts.influences = model.rig().weights().most_influences();
+    let model = model.with_input_rig(file.rig().clone())?;
+    Ok((file, model))
 }
 
 /// Writes a rig as GLB.

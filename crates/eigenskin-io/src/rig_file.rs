@@ -12,6 +12,7 @@ use crate::gltf::error::GltfError;
 use crate::gltf::orientation::{self, Orientation};
 use crate::gltf::pose_keys;
 use crate::gltf::rig::{self, FoundRig, RigLayout};
+use crate::gltf::skin_weights::{self, Former};
 use crate::gltf::table::Table;
 use crate::gltf::{from_rig, targets};
 use crate::limits::Counts;
@@ -143,6 +144,15 @@ impl RigFile {
     /// and controls must be the same.
     pub fn with_rig(mut self, rig: Arc<Rig>) -> Result<Self, WriteError> {
         self.check_same_rig(&rig, "its parts")?;
+        self.rig = rig;
+        Ok(self)
+    }
+
+    /// The same file with the skin weights of `rig`, which is the same in all else.
+    pub fn with_weights(mut self, rig: Arc<Rig>) -> Result<Self, WriteError> {
+        self.check_same_rig(&rig, "its skin weights")?;
+        skin_weights::replace(&mut self.document, &self.layout, rig.weights(), Former::GivenUp)?;
+        self.counts.influences = rig.weights().most_influences();
         self.rig = rig;
         Ok(self)
     }

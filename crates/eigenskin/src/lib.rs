@@ -41,12 +41,17 @@ pub mod evaluate;
 
 pub mod metrics;
 
+pub mod solve_weights;
+
+pub mod carry;
+
 pub mod suggest;
 
 pub mod baselines;
 
 pub mod characters;
 
+mod closest_point;
 pub mod nearest_name;
 mod numeric;
 pub mod powell;

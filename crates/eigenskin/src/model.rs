@@ -13,12 +13,14 @@ use crate::deformers::stack::DeformerError;
 use crate::deformers::{Base, BlackBox, BlackBoxError, DeformerStack};
 use crate::driver::{Driver, DriverError};
 use crate::pose::Pose;
-use crate::rig::Rig;
+use crate::rig::{Rig, RigError};
 
 /// A fitted character. Immutable; one that exists is valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Model {
     rig: Arc<Rig>,
+    /// the rig as it was given, where the model has other skin weights
+    input_rig: Option<Arc<Rig>>,
     base: Base,
     layers: Vec<Layer>,
 }
@@ -162,17 +164,31 @@ impl Model {
         if let Base::Deformers(stack) = &base {
             check_deformers(&rig, stack)?;
         }
-        Ok(Self { rig, base, layers })
+        Ok(Self { rig, input_rig: None, base, layers })
     }
 
     /// Plain skinning.
     pub fn without_corrections(rig: Arc<Rig>, base: impl Into<Base>) -> Self {
-        Self { rig, base: base.into(), layers: Vec::new() }
+        Self { rig, input_rig: None, base: base.into(), layers: Vec::new() }
     }
 
-    /// The input rig.
+    /// The same model, which remembers the rig it was made for: one with other skin weights, which
+    /// plain skinning is measured with.
+    pub fn with_input_rig(mut self, input: Arc<Rig>) -> Result<Self, RigError> {
+        self.rig.correspondence_in(&input)?;
+        self.input_rig = (input.weights() != self.rig.weights()).then_some(input);
+        Ok(self)
+    }
+
+    /// The rig, with the skin weights that the model uses.
     pub fn rig(&self) -> &Arc<Rig> {
         &self.rig
+    }
+
+    /// The rig with the skin weights that were given: the same as [`rig`](Self::rig) unless weights
+    /// were solved.
+    pub fn input_rig(&self) -> &Arc<Rig> {
+        self.input_rig.as_ref().unwrap_or(&self.rig)
     }
 
     /// What the corrections sit on.

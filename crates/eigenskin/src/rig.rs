@@ -161,6 +161,12 @@ impl Rig {
         Ok(Self { skeleton: self.skeleton.with_references(references)?, ..self.clone() })
     }
 
+    /// The same rig with other skin weights, of as many vertices.
+    pub(crate) fn with_weights(&self, weights: SkinWeights) -> Self {
+        debug_assert_eq!(weights.vertex_count(), self.vertex_count());
+        Self { weights, ..self.clone() }
+    }
+
     /// Vertices that are one point of the skin: same rest position and same weights.
     /// (Lips that touch at rest share a position; only examples can tell them apart.)
     pub fn seams(&self) -> VertexGroups {

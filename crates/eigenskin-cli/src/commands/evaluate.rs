@@ -58,7 +58,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         ExampleSource::Clip(clip) => clip.read(&model_file, &rigs::read_options(None), &output)?,
     };
     let truth =
-        frames::select(rigs::examples_for(model.rig(), truth, source.path())?, args.frames.as_deref())?;
+        frames::select(rigs::examples_for(model.input_rig(), truth, source.path())?, args.frames.as_deref())?;
     let model = Arc::new(model);
     let mut base = OpenBase::of_or_typed(model.base(), args.base.as_ref(), model.rig(), "the model")?;
     let evaluation = progress::while_doing(quiet, "comparing", || base.measure(&model, &truth))?;

@@ -10,6 +10,7 @@ use eigenskin::metrics::{Evaluation, leave_one_out};
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
 use eigenskin::skinning::BaseSkinning;
+use eigenskin::solve_weights::SolvedWeights;
 use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::json;
@@ -23,12 +24,13 @@ use crate::fitting::{Fit, MethodParams, signal_trials, summary};
 use crate::large::LargeArgs;
 use crate::output::{Output, bytes, counted};
 use crate::report::Methods;
+use crate::solved_weights::{self, SolveArgs};
 use crate::{frames, progress, report, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit body.glb --examples motion.npz -o model.glb --method parameterization --signals 12\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit body.glb --examples motion.npz -o model.glb --method parameterization --signals 12\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --solve-weights\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
@@ -43,6 +45,11 @@ pub struct Args {
     pub(super) output: PathBuf,
     #[command(flatten)]
     pub(super) budget: BudgetArgs,
+    /// First solve the skin weights from the examples; the model keeps those of the rig beside them
+    #[arg(long)]
+    pub(super) solve_weights: bool,
+    #[command(flatten)]
+    solve: SolveArgs,
     /// Also fit without each example in turn, and report the error on what was left out
     #[arg(long)]
     pub(super) leave_one_out: bool,
@@ -152,8 +159,15 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     args.method.check_names(&set)?;
     let mut base = open_base(args, &set)?;
     let set = base.invert(set, &output, quiet)?;
-    let auto = progress::while_doing(quiet, "trying methods", || args.method.choose(&set, &base.base))
-        .with_context(|| format!("{}", source.path().display()))?;
+    let solved = solve_weights(args, &set, &base, &output, quiet)?;
+    // Learnt on the solved weights, measured against the rig as it was given.
+    let learnt_from = match &solved {
+        Some(solved) => set.clone().for_rig(&solved.rig)?,
+        None => set.clone(),
+    };
+    let auto =
+        progress::while_doing(quiet, "trying methods", || args.method.choose(&learnt_from, &base.base))
+            .with_context(|| format!("{}", source.path().display()))?;
     let (params, method) = match &auto {
         Some(auto) => (auto.params.clone(), auto.method),
         None => (params.on(base.base.clone()), args.method.method()),
@@ -161,8 +175,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     for (index, sentence) in auto.iter().flat_map(|auto| &auto.sentences).enumerate() {
         output.item(if index == 0 { "auto" } else { "" }, sentence);
     }
-    let choice = progress::while_doing(quiet, "searching", || args.budget.choose(&set, &params, &rig_file))
-        .with_context(|| format!("{}", source.path().display()))?;
+    let choice = progress::while_doing(quiet, "searching", || {
+        args.budget.choose([&learnt_from, &set], &params, &rig_file)
+    })
+    .with_context(|| format!("{}", source.path().display()))?;
     let most = choice.as_ref().map(|choice| choice.total).or(auto.as_ref().and_then(|auto| auto.most));
     if let Some(choice) = &choice {
         output.item("budget", &choice.sentence);
@@ -171,7 +187,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         }
     }
     let (fit, training) = progress::while_doing(quiet, "fitting", || {
-        let fit = params.fit(&set, most)?;
+        let fit = params.fit(&learnt_from, most)?.with_input_rig(set.rig())?;
         let training = base.measure(fit.model(), &set)?;
         Ok::<_, anyhow::Error>((fit, training))
     })
@@ -186,13 +202,23 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if let Some(auto) = &auto {
         figures["auto"] = auto.json.clone();
     }
+    if let Some(solved) = &solved {
+        figures["weights"] = solved_weights::json(solved);
+    }
     figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
     if let Some(choice) = &choice {
         figures["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
     }
     let left_out = if args.leave_one_out {
         let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
-            let learn = |others: &ExampleSet| params.for_examples(others).fit(others, most);
+            let learn = |others: &ExampleSet| {
+                let params = params.for_examples(others);
+                if solved.is_none() {
+                    return params.fit(others, most);
+                }
+                let weights = eigenskin::solve_weights::solve_weights(others, &args.solve.params())?;
+                params.fit(&others.clone().for_rig(&weights.rig)?, most)
+            };
             leave_one_out(&set, |others| Ok::<_, anyhow::Error>(learn(others)?.into_model()))
         })?;
         let ratio = left_out.relative_error.map_or("–".to_string(), |error| format!("{error:.3}"));
@@ -210,6 +236,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         progress::while_doing(quiet, "writing the report", || {
             let learnt = Learnt {
                 set: &set,
+                weighted: &learnt_from,
+                weights: solved.as_ref(),
                 params: &params,
                 most,
                 fit: &fit,
@@ -250,9 +278,35 @@ fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
     Ok(open)
 }
 
+/// New skin weights, where they are asked for.
+fn solve_weights(
+    args: &Args,
+    set: &ExampleSet,
+    base: &OpenBase,
+    output: &Output,
+    quiet: bool,
+) -> Result<Option<SolvedWeights>> {
+    if !args.solve_weights {
+        if args.solve.given() {
+            bail!("--influences and --smooth are about solved weights; add --solve-weights");
+        }
+        return Ok(None);
+    }
+    if base.base != BaseSkinning::LinearBlend.into() {
+        bail!(
+            "--solve-weights finds weights for linear blending, but the model sits on {:?}; leave one of them out",
+            base.base.name()
+        );
+    }
+    Ok(Some(solved_weights::solve(set, &args.solve.params(), output, quiet)?))
+}
+
 /// A fit, and what it was made from.
 pub(super) struct Learnt<'a> {
     pub set: &'a ExampleSet,
+    /// the same with the weights that were solved
+    pub weighted: &'a ExampleSet,
+    pub weights: Option<&'a SolvedWeights>,
     pub params: &'a MethodParams,
     /// displacement fields in all
     pub most: Option<usize>,
@@ -265,7 +319,7 @@ pub(super) fn write_report(
     path: &Path,
     args: &Args,
     examples: &Path,
-    &Learnt { set, params, most, fit, training, simulation }: &Learnt<'_>,
+    &Learnt { set, weighted, weights, params, most, fit, training, simulation }: &Learnt<'_>,
     left_out: Option<&Evaluation>,
     written: &ModelWriteReport,
     note: Option<String>,
@@ -291,7 +345,7 @@ pub(super) fn write_report(
         (Fit::EigenSkin(fit), _) => eigenskin = Some(fit),
         (Fit::Psd(fit), _) => psd = Some(fit),
         (Fit::Parameterization(fit), MethodParams::Parameterization(params)) => {
-            signals = Some(signal_trials::summary(fit, params, most, set, training));
+            signals = Some(signal_trials::summary(fit, params, most, [weighted, set], training));
         }
         // Fits come from parameters of their own kind.
         (Fit::Parameterization(_), _) => {}
@@ -302,11 +356,15 @@ pub(super) fn write_report(
     if let Some(signals) = &signals {
         pictures.extend(report::partition(signals.fit, view)?);
     }
-    pictures.extend(report::invertibility(set, fit.model().base(), view)?);
+    pictures.extend(report::invertibility(weighted, fit.model().base(), view)?);
     let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
     let page = Report {
         title: report::file_name(&args.rig),
-        notes: std::iter::once(format!("Learnt from {}.", report::file_name(examples))).chain(note).collect(),
+        notes: [format!("Learnt from {}.", report::file_name(examples))]
+            .into_iter()
+            .chain(weights.map(|solved| format!("Skin weights: {}.", solved_weights::sentence(solved))))
+            .chain(note)
+            .collect(),
         unit,
         model: fit.model(),
         fit: eigenskin,

@@ -29,6 +29,11 @@ pub fn run(
     quiet: bool,
 ) -> Result<()> {
     let most = most_fields(args, &params)?;
+    if args.solve_weights {
+        bail!(
+            "--solve-weights needs the shapes in memory; solve them from some of the poses first (eigenskin weights --frames), and fit the rig that it writes"
+        );
+    }
     let begun = Instant::now();
     let folder = args.large.folder(&args.output);
     let left_there = Scratch::found(&folder);
@@ -102,6 +107,8 @@ pub fn run(
         progress::while_doing(quiet, "writing the report", || {
             let learnt = Learnt {
                 set: &sample,
+                weighted: &sample,
+                weights: None,
                 params: &params,
                 most: None,
                 fit: &fit,

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod bake;
+pub mod carry;
 pub mod check;
 pub mod completions;
 pub mod conformance;
@@ -12,3 +13,4 @@ mod fit_large;
 pub mod reproduce;
 pub mod simulate;
 pub mod suggest;
+pub mod weights;

@@ -23,6 +23,7 @@ use eigenskin::fit::{
 };
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
+use eigenskin::rig::Rig;
 
 /// How to learn.
 #[derive(Clone)]
@@ -166,6 +167,18 @@ impl Fit {
             Self::Psd(fit) => psd_summary::warnings(fit),
             Self::Parameterization(fit) => parameterization_summary::warnings(fit),
         }
+    }
+
+    /// The same, whose model remembers the rig that was given.
+    pub fn with_input_rig(self, input: &Arc<Rig>) -> Result<Self> {
+        let remember = |model: Model| model.with_input_rig(input.clone());
+        Ok(match self {
+            Self::EigenSkin(fit) => Self::EigenSkin(EigenSkinFit { model: remember(fit.model)?, ..fit }),
+            Self::Psd(fit) => Self::Psd(PsdFit { model: remember(fit.model)?, ..fit }),
+            Self::Parameterization(fit) => {
+                Self::Parameterization(ParameterizationFit { model: remember(fit.model)?, ..fit })
+            }
+        })
     }
 
     /// The model, taken out.

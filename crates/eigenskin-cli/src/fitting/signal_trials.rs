@@ -18,18 +18,19 @@ const LEAST_FRAMES: usize = 4;
 /// gives the same page.
 const MOST_WORK: usize = 15_000_000;
 
-/// What the report tells of a fit, `evaluation` being its errors on `set`.
+/// What the report tells of a fit to `set`, `evaluation` being its errors on `measured`: the same
+/// examples on the rig as it was given.
 pub fn summary<'a>(
     fit: &'a ParameterizationFit,
     params: &ParameterizationParams,
     most: Option<usize>,
-    set: &ExampleSet,
+    [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
 ) -> SignalsSummary<'a> {
     let params = ParameterizationParams { most_signals: most.or(params.most_signals), ..params.clone() };
     let without_trials = why_not(&params, set);
     let (by_signals, by_frames) = if without_trials.is_empty() {
-        (by_signals(fit, &params, set, evaluation), by_frames(&params, set))
+        (by_signals(fit, &params, [set, measured], evaluation), by_frames(&params, set, measured))
     } else {
         (Vec::new(), Vec::new())
     };
@@ -74,7 +75,7 @@ fn step_that_is_quick(vertices: usize, frames: usize) -> usize {
 fn by_signals(
     fit: &ParameterizationFit,
     params: &ParameterizationParams,
-    set: &ExampleSet,
+    [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
 ) -> Vec<SignalsTrial> {
     let reached = fit.model.most_tuples_per_vertex();
@@ -94,7 +95,7 @@ fn by_signals(
         Some(SignalsTrial {
             signals: limit,
             is_this_model: false,
-            training: measure(&fit.model, set).relative_error,
+            training: measure(&fit.model, measured).relative_error,
             unseen: fit.cross_validation,
         })
     });
@@ -104,9 +105,9 @@ fn by_signals(
 }
 
 /// Fits to every second, fourth and eighth frame, all measured on the frames between the second ones.
-fn by_frames(params: &ParameterizationParams, set: &ExampleSet) -> Vec<FramesTrial> {
+fn by_frames(params: &ParameterizationParams, set: &ExampleSet, measured: &ExampleSet) -> Vec<FramesTrial> {
     let every = |first: usize, step: usize| -> Vec<usize> { (first..set.len()).step_by(step).collect() };
-    let Ok(unseen) = set.select(&every(1, STEPS[0])) else { return Vec::new() };
+    let Ok(unseen) = measured.select(&every(1, STEPS[0])) else { return Vec::new() };
     let steps = STEPS.into_iter().filter(|&step| set.len().div_ceil(step) >= LEAST_FRAMES);
     steps
         .filter_map(|step| {
@@ -115,7 +116,7 @@ fn by_frames(params: &ParameterizationParams, set: &ExampleSet) -> Vec<FramesTri
             Some(FramesTrial {
                 every: step,
                 frames: seen.len(),
-                training: measure(&fit.model, &seen).relative_error,
+                training: measure(&fit.model, &measured.select(&every(0, step)).ok()?).relative_error,
                 unseen: measure(&fit.model, &unseen).relative_error,
             })
         })

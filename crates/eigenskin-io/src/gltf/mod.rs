@@ -20,6 +20,7 @@ pub mod pose_keys;
 pub mod primitives;
 pub mod rig;
 pub mod sculpts;
+pub mod skin_weights;
 pub mod stack_table;
 pub mod table;
 pub mod targets;

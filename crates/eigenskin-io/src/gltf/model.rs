@@ -19,6 +19,7 @@ use super::bake::{self, BakedClip};
 use super::document::Document;
 use super::driver_table::{DriverEntry, StageEntry};
 use super::error::GltfError;
+use super::skin_weights::{self, Former};
 use super::stack_table::StackEntry;
 use super::table::{ComponentEntry, HalfEntry, LayerEntry, ModelEntry, Storage};
 use super::targets::{self, Target};
@@ -72,6 +73,9 @@ pub fn write(
     file.check_same_rig(rig, "the model's layers")?;
     let layout = file.layout();
     let mut document = file.document().clone();
+    if rig.weights() != file.rig().weights() {
+        skin_weights::replace(&mut document, layout, rig.weights(), Former::Kept)?;
+    }
     let mut warnings = stage_warnings(model);
 
     let default = coordinates(model, &layout.default_pose());

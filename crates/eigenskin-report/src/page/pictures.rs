@@ -120,7 +120,7 @@ fn pose_row(
             vertex_errors(&positions, &example.positions).iter().map(|e| factor * e).collect();
         (positions, normals, off)
     };
-    let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
+    let plain = Arc::new(Model::without_corrections(model.input_rig().clone(), BaseSkinning::LinearBlend));
     let (skinned, skinned_normals, skinned_off) = shape(&plain);
     let (modelled, modelled_normals, modelled_off) = shape(model);
     let true_normals = truth.normals_of(index);

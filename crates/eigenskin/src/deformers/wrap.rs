@@ -10,6 +10,7 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::stack::DeformerError;
+use crate::closest_point::{mixed, nearest_shares};
 use crate::mesh::Mesh;
 use crate::nearest_name;
 use crate::rig::Rig;
@@ -213,7 +214,7 @@ fn carriers(
         .enumerate()
         .map(|(triangle, &corners)| {
             let corners = corners.map(|corner| positions[corner as usize]);
-            (point.distance(nearest_of_triangle(point, corners)), triangle as u32)
+            (point.distance(mixed(corners, nearest_shares(point, corners))), triangle as u32)
         })
         .collect();
     let kept = nearest.min(distances.len());
@@ -231,24 +232,4 @@ fn carriers(
     };
     let sum: f64 = distances.iter().map(|&(distance, _)| weight(distance)).sum();
     distances.iter().map(|&(distance, triangle)| (triangle, weight(distance) / sum)).collect()
-}
-
-/// The point of a triangle nearest to `point`: inside, by barycentric coordinates; else on an edge.
-fn nearest_of_triangle(point: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
-    let normal = (b - a).cross(c - a);
-    let area = normal.length_squared();
-    let share = |from: DVec3, to: DVec3| (to - from).cross(point - from).dot(normal) / area;
-    let (of_c, of_a) = (share(a, b), share(b, c));
-    let of_b = 1.0 - of_a - of_c;
-    if of_a >= 0.0 && of_b >= 0.0 && of_c >= 0.0 {
-        return of_a * a + of_b * b + of_c * c;
-    }
-    let on_edge = |from: DVec3, to: DVec3| {
-        let edge = to - from;
-        from + edge * ((point - from).dot(edge) / edge.length_squared()).clamp(0.0, 1.0)
-    };
-    [on_edge(a, b), on_edge(b, c), on_edge(c, a)]
-        .into_iter()
-        .min_by(|p, q| p.distance_squared(point).total_cmp(&q.distance_squared(point)))
-        .unwrap_or(a)
 }

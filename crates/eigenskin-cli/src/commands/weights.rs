@@ -1,0 +1,134 @@
+//! `eigenskin weights`: a rig with skin weights solved from examples.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use eigenskin::examples::ExampleSet;
+use eigenskin::metrics::evaluate_against;
+use eigenskin::model::Model;
+use eigenskin::skinning::BaseSkinning;
+use eigenskin::solve_weights::SolvedWeights;
+use eigenskin_io::atomic;
+use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
+
+use crate::example_source::{ClipArgs, ExampleSource};
+use crate::output::{Output, counted};
+use crate::solved_weights::{self, SolveArgs};
+use crate::{frames, progress, report, rigs};
+
+/// Solve skin weights from example shapes
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  eigenskin weights hand.glb --examples poses.glb -o better.glb\n  eigenskin weights hand.glb --examples poses.glb -o better.glb --influences 8 --picture weights.png\n\nAll else in the file stays as it is. No vertex gets worse on the examples, unless it had more influences\nthan are allowed. fit --solve-weights does the same below a correction."
+)]
+pub struct Args {
+    /// The rigged character: .glb, .gltf or .npz
+    rig: PathBuf,
+    /// Example shapes: a GLB example set or a numpy bundle (.npz)
+    #[arg(long, value_name = "EX")]
+    examples: Option<PathBuf>,
+    #[command(flatten)]
+    clip: ClipArgs,
+    /// The rig to write
+    #[arg(long, short, value_name = "RIG.glb")]
+    output: PathBuf,
+    #[command(flatten)]
+    solve: SolveArgs,
+    /// Poses to learn from, as a Python slice START:STOP:STEP
+    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
+    frames: Option<String>,
+    /// The skin to use when the file has several
+    #[arg(long, value_name = "NAME")]
+    skin: Option<String>,
+    /// Draw where weights moved, and the joints that changed most, as PNG
+    #[arg(long, value_name = "FILE.png")]
+    picture: Option<PathBuf>,
+    /// Write the errors before and after with charts and pictures as one HTML page
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write what was done as JSON to a file, or - for standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, quiet: bool) -> Result<()> {
+    let output = Output::new(quiet, args.json.as_deref());
+    let source = ExampleSource::choose(args.examples.as_deref(), "--examples", &args.clip)?;
+    for path in [Some(&args.output), args.picture.as_ref(), args.report.as_ref()].into_iter().flatten() {
+        rigs::check_not_input(path, &[&args.rig, source.path()])?;
+    }
+    let options = rigs::read_options(args.skin.as_deref());
+    let file = eigenskin_io::read_rig(&args.rig, &options)?;
+    output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(file.rig())));
+    for note in &file.notes {
+        output.item("", note);
+    }
+    let set = match &source {
+        ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
+        ExampleSource::Clip(clip) => clip.read(&file, &options, &output)?,
+    };
+    let set = frames::select(rigs::examples_for(file.rig(), set, source.path())?, args.frames.as_deref())?;
+    output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
+    let solved = solved_weights::solve(&set, &args.solve.params(), &output, quiet)?;
+    let file = file.with_weights(solved.rig.clone())?;
+    eigenskin_io::write_rig(&args.output, &file)?;
+    output.item("wrote", args.output.display().to_string());
+    if let Some(path) = &args.picture {
+        let png = solved_weights::picture(&solved, set.rig(), report::view(false))?;
+        atomic::write_file(path, &png).with_context(|| format!("{} could not be written", path.display()))?;
+        output.item("wrote", path.display().to_string());
+    }
+    if let Some(path) = &args.report {
+        progress::while_doing(quiet, "writing the report", || {
+            write_report(path, args, source.path(), &set, &solved)
+        })?;
+        output.item("wrote", path.display().to_string());
+    }
+    output.json(&solved_weights::json(&solved))
+}
+
+/// The rig with its new weights, as a model without corrections.
+fn write_report(
+    path: &Path,
+    args: &Args,
+    examples: &Path,
+    set: &ExampleSet,
+    solved: &SolvedWeights,
+) -> Result<()> {
+    let model = Model::without_corrections(solved.rig.clone(), BaseSkinning::LinearBlend);
+    let model = Arc::new(model.with_input_rig(set.rig().clone())?);
+    let evaluation = evaluate_against(&model, set);
+    let unit = LengthUnit::of_the_model();
+    let measured = MeasuredSet {
+        name: "training".to_string(),
+        kind: SetKind::Training,
+        when: String::new(),
+        evaluation: &evaluation,
+        truth: Some(set),
+    };
+    let pictures = report::worst(&model, &measured, &evaluation, 3, report::view(false), &unit)?;
+    let page = Report {
+        title: format!("Skin weights of {}", report::file_name(&args.rig)),
+        notes: vec![
+            format!(
+                "Solved from {}. “Model” is plain skinning with the new weights.",
+                report::file_name(examples)
+            ),
+            format!("Skin weights: {}.", solved_weights::sentence(solved)),
+        ],
+        unit,
+        model: &model,
+        fit: None,
+        psd: None,
+        signals: None,
+        sets: vec![measured],
+        methods: report::methods(None, &[set], false).methods,
+        unmeasured: Vec::new(),
+        written: None,
+        simulation: None,
+        pictures,
+    };
+    report::write(path, &page)
+}
