@@ -7,6 +7,7 @@ mod example_source;
 mod fitting;
 mod frames;
 mod invertibility;
+mod joint_map;
 mod mirror_examples;
 mod output;
 mod pictures;
@@ -42,6 +43,7 @@ enum Command {
     Suggest(Box<commands::suggest::Args>),
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
+    Style(Box<commands::style::Args>),
     Bake(commands::bake::Args),
     Reproduce(commands::reproduce::Args),
     Conformance(commands::conformance::Args),
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
         Command::Suggest(args) => commands::suggest::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
+        Command::Style(args) => commands::style::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),

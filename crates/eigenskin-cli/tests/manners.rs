@@ -19,7 +19,7 @@ fn commands() -> Vec<String> {
 #[test]
 fn every_command_has_help_with_an_example() {
     let commands = commands();
-    assert!(commands.len() >= 7 && commands.contains(&"bake".to_string()), "{commands:?}");
+    assert!(commands.len() >= 12 && commands.contains(&"style".to_string()), "{commands:?}");
     for command in &commands {
         let output = eigenskin(&[command, "--help"]);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -39,10 +39,12 @@ fn usual_runs(folder: &Path) -> Vec<Vec<String>> {
     let (bar, model, demo) = (path("bar.npz"), path("model.glb"), path("demo"));
     let (grasp, hand) = (path("grasp.glb"), path("demo/model.glb"));
     let vectors = path("vectors");
-    let runs: [&[&str]; 6] = [
+    let styled = path("styled.glb");
+    let runs: [&[&str]; 7] = [
         &["check", &bar],
         &["fit", &bar, "--examples", &bar, "-o", &model, "--leave-one-out"],
         &["evaluate", &model, "--truth", &bar],
+        &["style", "--from", &bar, &bar, "--to", &bar, "-o", &styled],
         &[&["demo", "--out", &demo][..], &SMALL_DEMO].concat(),
         &["bake", &hand, "--clip", "grasp", "-o", &grasp],
         &["conformance", &vectors],

@@ -10,4 +10,5 @@ pub mod examples;
 pub mod fit;
 pub mod reproduce;
 pub mod simulate;
+pub mod style;
 pub mod suggest;
