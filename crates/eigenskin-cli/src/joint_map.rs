@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use eigenskin_io::JointMap;
 
 #[derive(serde::Deserialize)]
@@ -15,7 +15,10 @@ struct MapFile {
 pub fn read(path: &Path, form: &str) -> Result<JointMap> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
-    let file: MapFile = toml::from_str(&text)
-        .with_context(|| format!("{} is not of the form [joints] with lines {form}", path.display()))?;
+    let file: MapFile = toml::from_str(&text).map_err(|error| {
+        // Without the excerpt, which would take several lines.
+        let what = error.message();
+        anyhow!("{} is not of the form [joints] with lines {form}: {what}", path.display())
+    })?;
     Ok(file.joints)
 }

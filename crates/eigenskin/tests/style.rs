@@ -517,7 +517,7 @@ fn what_cannot_be_is_refused_by_name() {
     let few = refused(&x[0], &x[1], &y1.select(&[0, 3]).unwrap(), &default);
     assert!(few.contains("1 of the at least 2"), "{few}");
     let unshared = refused(&x[0].select(&[0, 3]).unwrap(), &x[1], &y1, &default);
-    assert!(unshared.contains("the first deformation") && unshared.contains("too few"), "{unshared}");
+    assert!(unshared.contains("7 of the target's poses") && unshared.contains("too few"), "{unshared}");
     let from_linear = StyleParams { space: Space::Skinning(LINEAR), ..default.clone() };
     let still = refused(&x[0], &x[1], &y1, &from_linear);
     assert!(still.contains("away from linear blending"), "{still}");

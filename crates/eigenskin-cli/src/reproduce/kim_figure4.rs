@@ -217,12 +217,13 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
 }
 
-/// The furthest twist and bend: X1 and Y1, X2 and Y2, X2 and the truth, bars beside cylinders.
+/// The furthest twist and bend: X1 and Y1, X2 and Y2, X2 and the truth, bars beside cylinders, from the side.
 fn picture() -> Result<Vec<u8>> {
     let (bar, round) = (square_bar()?, cylinder(20)?);
-    let apart = Vec3::new(9.0, 0.0, 0.0);
+    // Bends are in the plane of y and z.
+    let apart = Vec3::new(0.0, 0.0, 8.5);
     let beside = |bar: &[Vec3], round: &[Vec3]| -> Vec<Vec3> {
-        bar.iter().map(|p| *p - apart).chain(round.iter().map(|p| *p + apart)).collect()
+        bar.iter().map(|p| *p + apart).chain(round.iter().map(|p| *p - apart)).collect()
     };
     let offset = bar.rig.vertex_count() as u32;
     let triangles = bar.rig.mesh().triangles().iter().copied();
@@ -258,7 +259,7 @@ fn picture() -> Result<Vec<u8>> {
         panel_width: 440,
         panel_height: 380,
         columns: 3,
-        view: View { from_direction: Vec3::new(0.25, 0.2, 1.0), ..View::default() },
+        view: View { from_direction: Vec3::new(1.0, 0.15, 0.25), ..View::default() },
         ..PictureParams::default()
     };
     Ok(draw_panels(&mesh, &panels, &params)?)

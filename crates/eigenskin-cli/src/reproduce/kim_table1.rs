@@ -265,9 +265,9 @@ fn print(output: &Output, measured: &[(&PaperRow, Measured)], transfers: &[Trans
     output.line("whole motion, with the diameter (d) or the radius (r) of the model set to 100: the paper may mean either.");
     output.line("In parentheses: the paper. Its frames/s are a graphics card's; these are one processor's, skinning included.");
     output.line("4d, 5b and 5c are style transfers; their seconds are those of the transfer, \"before\" is the RMSE d without it.");
-    output.line("4: bars twisted to 170°, whose length is the size. 5b: from linear blending to the true shapes, on the same");
-    output.line("body; 5c: the same style on a body with slender fingers, against its own true shapes. Signals of transfers");
-    output.line("are shared by x, y and z, so there are at most 55.");
+    output.line("4: bars twisted to 170°, whose length is the size. 5b: a muscular style (deviations from linear blending half");
+    output.line("as large again) on the body that shows it; 5c: the same on a body with slender fingers, against its own");
+    output.line("muscular motion. Signals of transfers are shared by x, y and z, so there are at most 55.");
 }
 
 fn rows_json(measured: &[(&PaperRow, Measured)]) -> Vec<Value> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::Result;
 use eigenskin::characters::{Character, cylinder, square_bar};
 use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::ExampleSet;
+use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{ParameterizationParams, fit_parameterization};
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
@@ -104,24 +104,35 @@ pub fn of_figure_4() -> Result<Vec<TransferRow>> {
     Ok(rows)
 }
 
-/// The male, from linear blending to its true motion: the style on itself, with all signals and with few.
+/// The male and its muscular style: the style on itself, with all signals and with few.
 pub fn of_male(character: &Character, motion: &ExampleSet) -> Result<Vec<TransferRow>> {
-    let plain = linear(character, motion)?;
+    let muscular = muscular(character, motion)?;
     MALE.into_iter()
         .zip([None, Some(FEW_SIGNALS)])
-        .map(|(paper, signals)| TransferRow::of([&plain, motion], [&plain, motion], signals, paper))
+        .map(|(paper, signals)| TransferRow::of([motion, &muscular], [motion, &muscular], signals, paper))
         .collect()
 }
 
-/// The male's style on the female, against the female's true motion.
+/// The male's style on the female, against the female's own muscular motion.
 pub fn of_female(male: (&Character, &ExampleSet), female: (&Character, &ExampleSet)) -> Result<TransferRow> {
-    let (x1, y1) = (linear(male.0, male.1)?, linear(female.0, female.1)?);
-    TransferRow::of([&x1, male.1], [&y1, female.1], None, FEMALE)
+    let (x2, truth) = (muscular(male.0, male.1)?, muscular(female.0, female.1)?);
+    TransferRow::of([male.1, &x2], [female.1, &truth], None, FEMALE)
 }
 
-fn linear(character: &Character, motion: &ExampleSet) -> Result<ExampleSet> {
+/// How much larger a muscular body's deviations from linear blending are.
+const MUSCULAR: f32 = 0.5;
+
+/// A motion whose every deviation from linear blending is half as large again.
+fn muscular(character: &Character, motion: &ExampleSet) -> Result<ExampleSet> {
     let poses: Vec<Pose> = motion.examples().iter().map(|example| example.pose.clone()).collect();
-    bars::skinned(character, &poses, BaseSkinning::LinearBlend)
+    let plain = bars::skinned(character, &poses, BaseSkinning::LinearBlend)?;
+    let stronger = |(example, plain): (&Example, &Example)| {
+        let pairs = example.positions.iter().zip(&plain.positions);
+        let positions = pairs.map(|(p, plain)| *p + MUSCULAR * (*p - *plain)).collect();
+        Example { positions, ..example.clone() }
+    };
+    let examples = motion.examples().iter().zip(plain.examples()).map(stronger).collect();
+    Ok(ExampleSet::new(character.rig.clone(), examples)?)
 }
 
 impl TransferRow {

@@ -63,11 +63,13 @@ pub enum StyleError {
     },
     /// Poses that would have to be made up from nothing.
     #[error(
-        "none of the target's poses is among those of {set}, and its {found} poses are too few to interpolate between; give both characters the same poses, or {set} at least {needed}"
+        "{missing} of the target's poses are not among those of {set}, and its {found} poses are too few to interpolate between; give both characters the same poses, or {set} at least {needed}"
     )]
-    NoSharedPoses {
+    TooFewToInterpolate {
         /// "the first deformation" or "the second deformation"
         set: &'static str,
+        /// poses of the target that it lacks
+        missing: usize,
         /// poses there
         found: usize,
         /// poses needed

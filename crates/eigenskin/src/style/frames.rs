@@ -70,7 +70,8 @@ impl<'a> Frames<'a> {
         if let Some(&first) = missing.first() {
             let needed = FEWEST_TO_INTERPOLATE;
             if set.len() < needed {
-                return Err(StyleError::NoSharedPoses { set: name, found: set.len(), needed });
+                let (missing, found) = (missing.len(), set.len());
+                return Err(StyleError::TooFewToInterpolate { set: name, missing, found, needed });
             }
             let poses: Vec<&Pose> = missing.iter().map(|&frame| &carried[frame]).collect();
             interpolated = shapes_at(set, &poses).map_err(|error| StyleError::Resampling {
@@ -141,7 +142,6 @@ fn shapes_at(set: &ExampleSet, poses: &[&Pose]) -> Result<Vec<Vec<Vec3>>, crate:
         normals: false,
         ..ParameterizationParams::default()
     };
-    // Where examples stand does not matter to their angles, but it would to examples at rest.
     let fit = fit_parameterization(set, &params)?;
     let mut evaluator = Evaluator::new(Arc::new(fit.model));
     let shape = |pose: &&Pose| {
@@ -191,7 +191,7 @@ pub(super) fn different_poses(set: &ExampleSet) -> usize {
     kept.len() - 1
 }
 
-/// The largest coordinate of shapes brought back to where they rest: what their rounding is relative to.
+/// The largest coordinate of the shapes and of where they stand: what their rounding is relative to.
 pub(super) fn largest_coordinate(rig: &Rig, frames: &Frames) -> f64 {
     let largest = |(pose, positions): &(Cow<Pose>, Cow<[Vec3]>)| {
         let away = whole_motion(rig, pose).translation.abs().max_element();

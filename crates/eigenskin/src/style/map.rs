@@ -17,9 +17,11 @@ use crate::pose::Pose;
 pub struct StyleMap {
     /// orthonormal signals of X1 that are used, `pose × signal`
     signals: Matrix,
-    /// one for the whole skin, or one per joint of the character that showed the style
-    regions: Vec<RegionMap>,
-    /// `joint of the target`: its region; a target without joints has one entry
+    /// S1⁺·A1⁺·(X2 − X1), `pose × pose`: how much of each pose of the target is added to a pose
+    whole: Matrix,
+    /// the same for the skin of single joints of the character that showed the style; may be empty
+    regions: Vec<Matrix>,
+    /// `joint of the target`: its region; none takes the map of the whole skin
     region_of: Vec<Option<usize>>,
     pose_count: usize,
     space: Space,
@@ -28,9 +30,8 @@ pub struct StyleMap {
 }
 
 /// The map of one region.
-#[derive(Debug, Clone)]
 struct RegionMap {
-    /// S1⁺·A1⁺·(X2 − X1), `pose × pose`: how much of each pose of the target is added to a pose
+    /// `pose × pose`
     mixing: Matrix,
     /// ‖X2 − X1 − X1·mixing‖²: what the map does not carry on the character that showed the style
     missed: f64,
@@ -103,28 +104,31 @@ impl StyleMap {
         if whole.rank == 0 {
             return Err(StyleError::NoSignals { space: params.space.description() });
         }
-        let regions: Vec<RegionMap> = match params.regions {
-            Regions::Whole => vec![RegionMap::new(whole.mixing.clone(), &products)],
+        let regions: Vec<(usize, RegionMap)> = match params.regions {
+            Regions::Whole => Vec::new(),
             Regions::Joints { ridge } => {
-                by_joint.iter().map(|(_, products)| whole.refined(products, ridge)).collect()
+                by_joint.iter().map(|(joint, products)| (*joint, whole.refined(products, ridge))).collect()
             }
         };
-        let region_of_joint = |joint: usize| match params.regions {
-            Regions::Whole => Some(0),
-            Regions::Joints { .. } => {
-                let counterpart = joints.source_or_above(target.rig().skeleton(), joint)?;
-                by_joint.iter().position(|(region, _)| *region == counterpart)
-            }
+        let missed = match params.regions {
+            Regions::Whole => RegionMap::new(whole.mixing.clone(), &products).missed,
+            Regions::Joints { .. } => regions.iter().map(|(_, region)| region.missed).sum(),
         };
-        let joint_count = target.rig().skeleton().joint_count();
-        let region_of = match joint_count {
-            0 => vec![Some(0)],
-            count => (0..count).map(region_of_joint).collect(),
+        let region_of_joint = |joint: usize| {
+            let counterpart = joints.source_or_above(target.rig().skeleton(), joint)?;
+            regions.iter().position(|(region, _)| *region == counterpart)
         };
-        let missed = regions.iter().map(|region| region.missed).sum();
+        let region_of = (0..target.rig().skeleton().joint_count()).map(region_of_joint).collect();
         let report = StyleReport::new(&joints, [first, target], [before, after], &whole, missed, &products);
-        let signals = whole.signals;
-        Ok(Self { signals, regions, region_of, pose_count: target.len(), space: params.space, report })
+        Ok(Self {
+            regions: regions.into_iter().map(|(_, region)| region.mixing).collect(),
+            region_of,
+            signals: whole.signals,
+            whole: whole.mixing,
+            pose_count: target.len(),
+            space: params.space,
+            report,
+        })
     }
 
     /// Adds the style to the target it was captured for: 0 is nothing, 1 all of it.
@@ -140,7 +144,7 @@ impl StyleMap {
             return Err(StyleError::OtherPoses { expected: self.pose_count, found: target.len() });
         }
         let joint_count = target.rig().skeleton().joint_count();
-        if joint_count.max(1) != self.region_of.len() {
+        if joint_count != self.region_of.len() {
             return Err(StyleError::OtherJoints { expected: self.region_of.len(), found: joint_count });
         }
         let views = Views::new(target.rig(), self.space);
@@ -166,12 +170,13 @@ impl StyleMap {
         let mut changes = vec![vec![DVec3::ZERO; views.views.len()]; self.pose_count];
         let mut energies = Energies::default();
         for (joint, range) in views.by_joint() {
-            let mixing = self.region_of[joint].map(|region| &self.regions[region].mixing);
-            let blocks: Vec<(std::ops::Range<usize>, Option<Matrix>, Energies)> = blocks(range)
+            let region = self.region_of.get(joint).copied().flatten();
+            let mixing = region.map_or(&self.whole, |region| &self.regions[region]);
+            let blocks: Vec<(std::ops::Range<usize>, Matrix, Energies)> = blocks(range)
                 .into_par_iter()
                 .map(|block| {
                     let rows = weighted_rows(&views.views, block.clone(), fields, |_| 1.0);
-                    let change = mixing.map(|mixing| &rows * mixing);
+                    let change = &rows * mixing;
                     let shares = &views.views[block.clone()];
                     let all = weighted_squares(shares, &rows);
                     // As many signals as poses hold everything.
@@ -187,7 +192,6 @@ impl StyleMap {
             for (block, change, energy) in blocks {
                 energies.all += energy.all;
                 energies.within += energy.within;
-                let Some(change) = change else { continue };
                 for (pose, changes) in changes.iter_mut().enumerate() {
                     for (row, view) in block.clone().enumerate() {
                         let coordinate = |axis: usize| amount * change[(3 * row + axis, pose)];

@@ -67,7 +67,7 @@ impl<'a> Views<'a> {
         Self { rig, space, views }
     }
 
-    /// Where each view's views of one joint are: (joint, range of views), rising.
+    /// Where the views of each joint are: (joint, range of views), rising.
     pub fn by_joint(&self) -> Vec<(usize, std::ops::Range<usize>)> {
         let mut ranges: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
         for (index, view) in self.views.iter().enumerate() {
