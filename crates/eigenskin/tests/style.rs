@@ -11,10 +11,11 @@ use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
+use eigenskin::rig::{Control, Rig};
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin::style::{Form, Found, MatchedBy, Regions, Space, StyleError, StyleMap, StyleParams};
+use eigenskin::weights::{Influence, SkinWeights};
 
 const TWIST: usize = 1;
 const BEND: usize = 0;
@@ -358,10 +359,10 @@ fn what_a_style_adds_has_no_step_between_bones() {
                 if y.abs() > 0.75 {
                     return own;
                 }
-                let influence = |joint, weight| eigenskin::weights::Influence { joint, weight };
+                let influence = |joint, weight| Influence { joint, weight };
                 vec![influence(0, 1.0 - upper), influence(1, upper)]
             });
-            eigenskin::weights::SkinWeights::new(2, lists).unwrap().0
+            SkinWeights::new(2, lists).unwrap().0
         };
         let shapes = [0.4999f32, 0.5001].map(|upper| {
             let rig = Rig::new(rig.mesh().clone(), rig.skeleton().clone(), weights(upper), vec![]).unwrap();
@@ -501,6 +502,38 @@ fn joints_are_matched_by_name_by_map_or_by_order() {
         swapped.contains("\"lower\" hangs on \"nothing\"") && swapped.contains("\"lower\"; both"),
         "{swapped}"
     );
+}
+
+/// Faces: no joints, poses are values of controls, and nothing is measured from bones.
+#[test]
+fn a_face_without_joints_takes_a_style_too() {
+    let face = |ring: usize| -> Arc<Rig> {
+        let mesh = cylinder(ring).unwrap().rig.mesh().clone();
+        let weights = SkinWeights::none(mesh.vertex_count());
+        let controls = ["smile", "frown"].map(|name| Control { name: name.into(), default: 0.0 });
+        Arc::new(Rig::new(mesh, Skeleton::empty(), weights, controls.to_vec()).unwrap())
+    };
+    // Smiles widen, frowns lift; the style makes smiles twice as wide.
+    let shapes = |rig: &Arc<Rig>, wide: f32| -> ExampleSet {
+        let example = |(index, [smile, frown]): (usize, [f32; 2])| {
+            let moved = |p: &Vec3| *p + Vec3::new(wide * smile * 0.3 * p.x, frown * 0.2 * p.z, 0.0);
+            let positions = rig.mesh().positions().iter().map(moved).collect();
+            let controls = vec![f64::from(smile), f64::from(frown)];
+            let pose = Pose { world_from_joint: vec![], controls };
+            Example { name: format!("face {index}"), pose, positions, normals: None, inverted: None }
+        };
+        let values = [[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.9]];
+        ExampleSet::new(rig.clone(), values.into_iter().enumerate().map(example).collect()).unwrap()
+    };
+    let (source, target) = (face(12), face(20));
+    let x = [shapes(&source, 1.0), shapes(&source, 2.0)];
+    let (y1, truth) = (shapes(&target, 1.0), shapes(&target, 2.0));
+    for regions in [Regions::Whole, Regions::joints()] {
+        let params = StyleParams { regions, ..StyleParams::default() };
+        let found = transferred(&x, &y1, 1.0, &params).unwrap();
+        let (after, before) = (errors(&found, &truth).1, errors(&y1, &truth).1);
+        assert!(before > 1.0 && after < 1e-3 * before, "{after} {before}");
+    }
 }
 
 #[test]
