@@ -215,11 +215,11 @@ fn print(output: &Output, target: &ExampleSet, report: &StyleReport, done: &Tran
     output.item("joints", format!("{} matched {by}", counted(report.matched_joints, "joint", "joints")));
     let interpolated = interpolated(target, report);
     let equal = report.found.len() - interpolated.len();
-    let mut poses = format!("{equal} of {} found by equal joint angles", report.found.len());
-    if !interpolated.is_empty() {
-        poses += &format!(", {} interpolated", interpolated.len());
-    }
-    output.item("poses", poses);
+    let guessed = match interpolated.len() {
+        0 => String::new(),
+        count => format!(", {count} interpolated"),
+    };
+    output.item("poses", format!("{equal} of {} found by equal joint angles{guessed}", report.found.len()));
     output.item(
         "style",
         format!(

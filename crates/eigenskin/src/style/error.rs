@@ -83,7 +83,7 @@ pub enum StyleError {
         /// a pose of Y that it lacks
         pose: String,
         /// what is wrong
-        error: ParameterizationError,
+        error: Box<ParameterizationError>,
     },
     /// X1 does not deform.
     #[error(

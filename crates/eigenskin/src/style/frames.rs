@@ -77,7 +77,7 @@ impl<'a> Frames<'a> {
             interpolated = shapes_at(set, &poses).map_err(|error| StyleError::Resampling {
                 set: name,
                 pose: target.examples()[first].name.clone(),
-                error,
+                error: Box::new(error),
             })?;
         }
         let ranges = Ranges::of(set);

@@ -96,7 +96,7 @@ impl StyleMap {
         let by_joint: Vec<(usize, Products)> = views
             .by_joint()
             .into_iter()
-            .map(|(joint, range)| (joint, Products::of(&views.views, range, &fields)))
+            .map(|(joint, range)| (joint, Products::of(&views.list, range, &fields)))
             .collect();
         let products = Products::sum(by_joint.iter().map(|(_, products)| products), target.len());
         let noise = NOISE * largest_coordinate(rig, &before).max(largest_coordinate(rig, &after));
@@ -167,7 +167,7 @@ impl StyleMap {
 
     /// amount · Y1·mixing, `pose` → `view`, and how much of Y1 the signals hold.
     fn changes(&self, views: &Views, fields: &[Vec<Vec3>], amount: f64) -> (Vec<Vec<DVec3>>, Energies) {
-        let mut changes = vec![vec![DVec3::ZERO; views.views.len()]; self.pose_count];
+        let mut changes = vec![vec![DVec3::ZERO; views.list.len()]; self.pose_count];
         let mut energies = Energies::default();
         for (joint, range) in views.by_joint() {
             let region = self.region_of.get(joint).copied().flatten();
@@ -175,9 +175,9 @@ impl StyleMap {
             let blocks: Vec<(std::ops::Range<usize>, Matrix, Energies)> = blocks(range)
                 .into_par_iter()
                 .map(|block| {
-                    let rows = weighted_rows(&views.views, block.clone(), fields, |_| 1.0);
+                    let rows = weighted_rows(&views.list, block.clone(), fields, |_| 1.0);
                     let change = &rows * mixing;
-                    let shares = &views.views[block.clone()];
+                    let shares = &views.list[block.clone()];
                     let all = weighted_squares(shares, &rows);
                     // As many signals as poses hold everything.
                     let within = if self.signals.ncols() == self.pose_count {

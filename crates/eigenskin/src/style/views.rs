@@ -57,20 +57,20 @@ pub(super) struct View {
 pub(super) struct Views<'a> {
     rig: &'a Rig,
     space: Space,
-    pub views: Vec<View>,
+    pub list: Vec<View>,
 }
 
 impl<'a> Views<'a> {
     pub fn new(rig: &'a Rig, space: Space) -> Self {
-        let mut views: Vec<View> = (0..rig.vertex_count()).flat_map(|v| views_of(rig, space, v)).collect();
-        views.sort_by_key(|view| (view.joint, view.vertex));
-        Self { rig, space, views }
+        let mut list: Vec<View> = (0..rig.vertex_count()).flat_map(|v| views_of(rig, space, v)).collect();
+        list.sort_by_key(|view| (view.joint, view.vertex));
+        Self { rig, space, list }
     }
 
     /// Where the views of each joint are: (joint, range of views), rising.
     pub fn by_joint(&self) -> Vec<(usize, std::ops::Range<usize>)> {
         let mut ranges: Vec<(usize, std::ops::Range<usize>)> = Vec::new();
-        for (index, view) in self.views.iter().enumerate() {
+        for (index, view) in self.list.iter().enumerate() {
             match ranges.last_mut() {
                 Some((joint, range)) if *joint == view.joint as usize => range.end = index + 1,
                 _ => ranges.push((view.joint as usize, index..index + 1)),
@@ -88,7 +88,7 @@ impl<'a> Views<'a> {
         };
         if let Some(skinning) = self.blended(pose) {
             return self
-                .views
+                .list
                 .par_iter()
                 .map(|view| {
                     let (vertex, rest, posed) = place(view);
@@ -97,7 +97,7 @@ impl<'a> Views<'a> {
                 .collect();
         }
         let rest_from_posed: Vec<DAffine3> = self.joints(pose).iter().map(DAffine3::inverse).collect();
-        self.views
+        self.list
             .par_iter()
             .map(|view| {
                 let (_, rest, posed) = place(view);
@@ -118,7 +118,7 @@ impl<'a> Views<'a> {
             }
         };
         let mut added = vec![DVec3::ZERO; positions.len()];
-        for (view, displacement) in self.views.iter().zip(displacements) {
+        for (view, displacement) in self.list.iter().zip(displacements) {
             if *displacement != DVec3::ZERO {
                 added[view.vertex as usize] += turn(view) * *displacement * view.share;
             }
