@@ -48,7 +48,7 @@ const SHOWN: [f64; 6] = [20.0, 40.0, 60.0, 80.0, 100.0, 120.0];
 
 /// A folder with x1.glb, x2.glb (a bar), y1.glb, y-truth.glb (a cylinder in `asked` poses).
 struct Folder {
-    folder: tempfile::TempDir,
+    place: tempfile::TempDir,
     truth: ExampleSet,
     target: ExampleSet,
 }
@@ -61,11 +61,11 @@ impl Folder {
         write(&folder.path().join("x2.glb"), &skinned(&bar.rig, &bends(&bar, &SHOWN), DUAL));
         let [target, truth] = [LINEAR, DUAL].map(|base| skinned(&round.rig, &bends(&round, asked), base));
         write(&folder.path().join("y1.glb"), &target);
-        Self { folder, truth, target }
+        Self { place: folder, truth, target }
     }
 
     fn path(&self, name: &str) -> String {
-        self.folder.path().join(name).to_str().unwrap().to_string()
+        self.place.path().join(name).to_str().unwrap().to_string()
     }
 
     /// The usual arguments, then more.
@@ -93,7 +93,7 @@ impl Folder {
         for word in words {
             assert!(message.contains(word), "{word:?} is missing in: {message}");
         }
-        assert!(!self.folder.path().join("y2.glb").exists());
+        assert!(!self.place.path().join("y2.glb").exists());
     }
 }
 
