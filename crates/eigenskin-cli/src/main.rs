@@ -7,6 +7,7 @@ mod example_source;
 mod fitting;
 mod frames;
 mod invertibility;
+mod joint_map;
 mod large;
 mod mirror_examples;
 mod output;
@@ -46,6 +47,7 @@ enum Command {
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
     Carry(commands::carry::Args),
+    Style(Box<commands::style::Args>),
     Bake(commands::bake::Args),
     Reproduce(commands::reproduce::Args),
     Conformance(commands::conformance::Args),
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
         Command::Carry(args) => commands::carry::run(args, cli.quiet),
+        Command::Style(args) => commands::style::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),

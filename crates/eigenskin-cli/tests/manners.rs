@@ -19,7 +19,7 @@ fn commands() -> Vec<String> {
 #[test]
 fn every_command_has_help_with_an_example() {
     let commands = commands();
-    assert!(commands.len() >= 7 && commands.contains(&"bake".to_string()), "{commands:?}");
+    assert!(commands.len() >= 12 && commands.contains(&"style".to_string()), "{commands:?}");
     for command in &commands {
         let output = eigenskin(&[command, "--help"]);
         let text = String::from_utf8(output.stdout).unwrap();
@@ -39,13 +39,15 @@ fn usual_runs(folder: &Path) -> Vec<Vec<String>> {
     let (bar, model, demo) = (path("bar.npz"), path("model.glb"), path("demo"));
     let (grasp, hand) = (path("grasp.glb"), path("demo/model.glb"));
     let vectors = path("vectors");
+    let styled = path("styled.glb");
     let (weighted, carried) = (path("weighted.glb"), path("carried.glb"));
-    let runs: [&[&str]; 8] = [
+    let runs: [&[&str]; 9] = [
         &["check", &bar],
         &["fit", &bar, "--examples", &bar, "-o", &model, "--leave-one-out"],
         &["evaluate", &model, "--truth", &bar],
         &["weights", &bar, "--examples", &bar, "-o", &weighted],
         &["carry", &model, "--to", &bar, "-o", &carried, "--truth", &bar],
+        &["style", "--from", &bar, &bar, "--to", &bar, "-o", &styled],
         &[&["demo", "--out", &demo][..], &SMALL_DEMO].concat(),
         &["bake", &hand, "--clip", "grasp", "-o", &grasp],
         &["conformance", &vectors],

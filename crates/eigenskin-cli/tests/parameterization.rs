@@ -71,7 +71,7 @@ fn senseless_options_are_refused() {
 fn the_table_of_the_paper_is_printed() {
     let figures = json_of(&["reproduce", "kim-table1", "--share", "0.06"]);
     let rows = figures["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 7);
+    assert_eq!(rows.len(), 12);
     let of = |frames: u64, limit: u64| {
         let row = rows.iter().find(|row| {
             row["model"] == "male (5a)" && row["frames"] == frames && row["signals_per_coordinate"] == limit

@@ -4,7 +4,7 @@
 //! Modules stand in data-flow order:
 //! [`mesh`], [`skeleton`], [`pose`], [`weights`], [`rig`], [`articulation`] → [`skinning`],
 //! [`deformers`] → [`examples`] → [`displacements`] (with [`powell`]) → [`supports`] → [`basis`] → [`driver`] → [`fit`] → [`model`] →
-//! [`evaluate`] → [`metrics`]; [`characters`] are built in.
+//! [`evaluate`] → [`metrics`]; [`style`] makes examples of other examples; [`characters`] are built in.
 
 pub mod bounding_sphere;
 pub mod mesh;
@@ -44,6 +44,8 @@ pub mod metrics;
 pub mod solve_weights;
 
 pub mod carry;
+
+pub mod style;
 
 pub mod suggest;
 

@@ -13,13 +13,13 @@ use eigenskin_io::gltf::targets;
 use eigenskin_io::motion::{carry_bvh, carry_clip};
 use eigenskin_io::posed_shapes::{ObjFrames, Pc2Writer};
 use eigenskin_io::{
-    Bvh, CarryOptions, Clip, FileKind, JointMap, Matching, ModelWriteOptions, Motion, RigFile, file_kind,
+    Bvh, CarryOptions, Clip, FileKind, Matching, ModelWriteOptions, Motion, RigFile, file_kind,
 };
 use serde_json::{Value, json};
 
 use crate::base::OpenBase;
 use crate::output::{Output, bytes, counted};
-use crate::{progress, rigs};
+use crate::{joint_map, progress, rigs};
 
 /// Play a motion on a model: plain animation, or posed shapes
 #[derive(clap::Args)]
@@ -140,7 +140,7 @@ fn read(path: &Path, output: &Output) -> Result<(RigFile, Arc<Model>)> {
 }
 
 fn motion_of(args: &Args, file: &RigFile, output: &Output) -> Result<(Motion, Option<Matching>)> {
-    let map = args.map.as_deref().map(read_map).transpose()?;
+    let map = args.map.as_deref().map(|path| joint_map::read(path, MAP_LINES)).transpose()?;
     let options = CarryOptions { map, rate: args.rate, align: args.align };
     if let Some(path) = &args.bvh {
         let bvh = Bvh::read(path).with_context(|| format!("{}", path.display()))?;
@@ -180,24 +180,8 @@ fn chosen_clip<'a>(file: &'a RigFile, name: Option<&str>, path: &Path) -> Result
     }
 }
 
-/// The `--map` file.
-#[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MapFile {
-    joints: JointMap,
-}
-
-fn read_map(path: &Path) -> Result<JointMap> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("{} could not be read", path.display()))?;
-    let file: MapFile = toml::from_str(&text).with_context(|| {
-        format!(
-            "{} is not of the form [joints] with lines \"joint of the model\" = \"joint of the motion\"",
-            path.display()
-        )
-    })?;
-    Ok(file.joints)
-}
+/// The form of a `--map` file's lines.
+const MAP_LINES: &str = "\"joint of the model\" = \"joint of the motion\"";
 
 fn print_matching(output: &Output, matching: &Matching) {
     let count = matching.matched.len();

@@ -12,5 +12,6 @@ pub mod fit;
 mod fit_large;
 pub mod reproduce;
 pub mod simulate;
+pub mod style;
 pub mod suggest;
 pub mod weights;

@@ -178,21 +178,14 @@ impl MethodArgs {
 
     /// What was asked for, on linear blending; an option that makes no sense for the method is refused.
     pub fn params(&self) -> Result<MethodParams> {
-        let eigenskin = &self.eigenskin;
-        let of_eigenskin = |option, given| Belonging {
+        let of_eigenskin = |(option, given)| Belonging {
             option,
             given,
             to: "--method eigenskin",
             chosen: self.is_eigenskin(),
             instead: format!("--method {}", self.method.name()),
         };
-        check_belongings(&[
-            of_eigenskin("--per-vertex", eigenskin.per_vertex.is_some()),
-            of_eigenskin("--per-joint", eigenskin.per_joint.is_some()),
-            of_eigenskin("--support-border", eigenskin.support_border.is_some()),
-            of_eigenskin("--support-threshold", eigenskin.support_threshold.is_some()),
-            of_eigenskin("--coupling", eigenskin.coupling.is_some()),
-        ])?;
+        check_belongings(&self.eigenskin.given().map(of_eigenskin))?;
         self.psd.check_method(self.method)?;
         self.parameterization.check_method(self.method)?;
         if self.is_eigenskin() {
@@ -237,26 +230,45 @@ impl MethodArgs {
     }
 
     fn eigenskin_params(&self) -> EigenSkinParams {
-        let args = &self.eigenskin;
-        let per_vertex = match (args.per_vertex, args.per_joint) {
+        self.eigenskin.params(EigenSkinParams {
+            interpolation: self.interpolation(Ridge::Automatic),
+            normals: !self.no_normals,
+            clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
+            ..EigenSkinParams::default()
+        })
+    }
+}
+
+impl EigenSkinArgs {
+    /// What was asked for; `others` says the rest.
+    pub fn params(&self, others: EigenSkinParams) -> EigenSkinParams {
+        let per_vertex = match (self.per_vertex, self.per_joint) {
             (None, None) => Budget::default().per_vertex,
             (given, _) => given,
         };
         EigenSkinParams {
             support: SupportParams {
-                threshold: args.support_threshold,
-                border: match args.support_border {
+                threshold: self.support_threshold,
+                border: match self.support_border {
                     None | Some(BorderArg::Smooth) => Border::Smooth,
                     Some(BorderArg::Hard) => Border::Hard,
                 },
             },
-            budget: Budget { per_vertex, per_joint: args.per_joint, total: None },
-            interpolation: self.interpolation(Ridge::Automatic),
-            normals: !self.no_normals,
-            clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
-            coupling: args.coupling.unwrap_or_default(),
-            ..EigenSkinParams::default()
+            budget: Budget { per_vertex, per_joint: self.per_joint, total: None },
+            coupling: self.coupling.unwrap_or_default(),
+            ..others
         }
+    }
+
+    /// Its options, and whether they were typed.
+    pub fn given(&self) -> [(&'static str, bool); 5] {
+        [
+            ("--per-vertex", self.per_vertex.is_some()),
+            ("--per-joint", self.per_joint.is_some()),
+            ("--support-border", self.support_border.is_some()),
+            ("--support-threshold", self.support_threshold.is_some()),
+            ("--coupling", self.coupling.is_some()),
+        ]
     }
 }
 

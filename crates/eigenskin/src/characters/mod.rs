@@ -33,7 +33,7 @@ use crate::weights::WeightsError;
 
 pub use arm::arm;
 pub use bar::{cylinder, square_bar};
-pub use hand::hand;
+pub use hand::{hand, hand_with_fingers};
 
 use truth::Flesh;
 

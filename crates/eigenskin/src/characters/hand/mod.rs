@@ -28,11 +28,17 @@ const COARSEST_GRID: f64 = 0.0022;
 /// The hand with exactly this many triangles (even, at least 1,500); the EigenSkin paper's hands
 /// have 13,976 and 55,904.
 pub fn hand(triangles: usize) -> Result<Character, CharacterError> {
+    hand_with_fingers(triangles, 1.0)
+}
+
+/// The hand with fingers that are `thickness` times as thick, on the same bones; 0.8 to 1.2 keep them
+/// apart.
+pub fn hand_with_fingers(triangles: usize, thickness: f64) -> Result<Character, CharacterError> {
     let refused = CharacterError::TriangleCount { triangles, fewest: FEWEST_TRIANGLES };
     if triangles % 2 == 1 || triangles < FEWEST_TRIANGLES {
         return Err(refused);
     }
-    let fingers = fingers();
+    let fingers = fingers(thickness);
     let surface = skin_of(&shape::body(&fingers), triangles, COARSEST_GRID).ok_or(refused)?;
     let positions = surface.positions.iter().map(|p| p.as_vec3()).collect();
     let mesh = Mesh::new(positions, surface.triangles, None)?;
@@ -65,7 +71,7 @@ pub(super) struct Finger {
 }
 
 /// Thumb first, then from the index to the little finger.
-fn fingers() -> [Finger; 5] {
+fn fingers(thickness: f64) -> [Finger; 5] {
     let mm = |x: f64, y: f64, z: f64| DVec3::new(x, y, z) * 1e-3;
     let thumb_start = mm(19.0, 21.0, 6.0);
     let thumb_1 = thumb_start + 0.043 * DVec3::new(0.66, 0.68, 0.30).normalize();
@@ -74,7 +80,7 @@ fn fingers() -> [Finger; 5] {
     let thumb = Finger {
         name: "thumb",
         points: [thumb_start, thumb_1, thumb_2, thumb_3],
-        radii: [0.0150, 0.0115, 0.0102, 0.0090],
+        radii: [0.0150, 0.0115, 0.0102, 0.0090].map(|r| thickness * r),
         metacarpal: None,
         back: DVec3::new(0.72, -0.30, -0.62),
         half_widths: [0.024, 0.018, 0.0145],
@@ -88,7 +94,7 @@ fn fingers() -> [Finger; 5] {
             direction = DQuat::from_axis_angle(hinge, curl.to_radians()) * direction;
             points[index + 1] = points[index] + 1e-3 * lengths[index] * direction;
         }
-        let radii = radii.map(|r| 1e-3 * r);
+        let radii = radii.map(|r| 1e-3 * thickness * r);
         Finger {
             name,
             points,

@@ -34,7 +34,7 @@ fn hands_have_exactly_the_triangles_asked_for() {
 /// Meshing skips what is further from the surface than the field's slope allows.
 #[test]
 fn the_field_is_no_steeper_than_meshing_assumes() {
-    let body = shape::body(&fingers());
+    let body = shape::body(&fingers(1.0));
     let (lowest, highest) = body.bounds();
     for step in 0..20_000u32 {
         // Steps that fill the box evenly.
