@@ -56,12 +56,17 @@ impl LargeArgs {
             }
             return Ok(false);
         };
-        let path = shapes.path();
-        Ok(self.stream || (can_be_streamed(path) && shape_bytes(path)? > LARGE))
+        Ok(self.stream || shapes.are_large()?)
     }
 }
 
 impl ShapesOnDisk<'_> {
+    /// Whether they would take much memory.
+    pub fn are_large(&self) -> Result<bool> {
+        let path = self.path();
+        Ok(can_be_streamed(path) && shape_bytes(path)? > LARGE)
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         match self {

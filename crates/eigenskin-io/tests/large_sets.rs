@@ -17,7 +17,7 @@ use eigenskin::fit::{
     fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
 };
 use eigenskin::glam::Vec3;
-use eigenskin::model::Model;
+use eigenskin::model::{Model, Stage};
 use eigenskin::pose::Pose;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::large_set::{FrameFile, shape_bytes};
@@ -111,6 +111,10 @@ fn every_format_gives_the_model_of_memory() {
             let signals = shown(fit_parameterization(&in_memory, &signals).unwrap().model, &others);
             let sculpts = sculpts.map(|(params, most)| {
                 let whole = fit_psd(&in_memory, params).unwrap().model;
+                // What is added after skinning is left out on disk.
+                let before = whole.layers().iter().filter(|layer| layer.stage == Stage::BeforeSkinning);
+                let before = before.cloned().collect();
+                let whole = Model::new(whole.rig().clone(), whole.base().clone(), before).unwrap();
                 shown(merge_fields(&whole, most).unwrap(), &others)
             });
             fits.into_iter().chain([signals]).chain(sculpts).collect()

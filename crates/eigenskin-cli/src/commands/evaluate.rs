@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use eigenskin::examples::ExampleSet;
-use eigenskin::metrics::{ErrorSummary, Evaluation};
+use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_each};
 use eigenskin::model::Model;
-use eigenskin_io::SimulationRecord;
+use eigenskin_io::large_set::LARGE;
+use eigenskin_io::{RigFile, Scratch, SimulationRecord};
 use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
 use crate::base::{BaseArg, OpenBase, parse_base};
 use crate::example_source::{ClipArgs, ExampleSource};
+use crate::large::ShapesOnDisk;
 use crate::output::{Output, counted, figure};
 use crate::{frames, progress, report, rigs, table};
 
@@ -53,21 +55,75 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     let source = ExampleSource::choose(args.truth.as_deref(), "--truth", &args.clip)?;
     let (model_file, model) = eigenskin_io::read_model(&args.model)?;
+    if let Some(shapes) = source.on_disk()
+        && shapes.are_large()?
+    {
+        return run_large(args, &shapes, (&model_file, model), &output, quiet);
+    }
     let truth = match &source {
         ExampleSource::Set(path) => eigenskin_io::read_examples(path, &rigs::read_options(None))?.1,
         ExampleSource::Clip(clip) => clip.read(&model_file, &rigs::read_options(None), &output)?,
     };
     let truth =
         frames::select(rigs::examples_for(model.input_rig(), truth, source.path())?, args.frames.as_deref())?;
+    let simulation = args.report.as_ref().and_then(|_| source.simulation(&truth, &output));
+    measure(args, source.path(), model, &truth, simulation.as_ref(), &output, quiet)
+}
+
+/// True shapes that are read one after the other; as many as fit in memory are treated as a set.
+fn run_large(
+    args: &Args,
+    shapes: &ShapesOnDisk<'_>,
+    (model_file, model): (&RigFile, Model),
+    output: &Output,
+    quiet: bool,
+) -> Result<()> {
+    let folder = std::env::temp_dir().join(format!("eigenskin-evaluate-{}", std::process::id()));
+    let scratch = Scratch::new(&folder)?;
+    let measured = (|| {
+        let truth = shapes.open(model_file, args.frames.as_deref(), scratch.folder(), output)?;
+        let truth =
+            truth.for_rig(model.input_rig()).with_context(|| format!("{}", shapes.path().display()))?;
+        let count = truth.poses().len();
+        if truth.bytes() <= LARGE {
+            let truth = truth.in_memory(&(0..count).collect::<Vec<_>>())?;
+            return measure(args, shapes.path(), model, &truth, None, output, quiet);
+        }
+        if args.report.is_some() || model.base().skinning().is_none() {
+            bail!(
+                "the report, and models that sit on deformers, need the shapes in memory; choose poses with --frames, such as ::100"
+            );
+        }
+        let bar = progress::bar(quiet, "comparing", count);
+        let evaluation = evaluate_each(&Arc::new(model), count, |index| {
+            bar.inc(1);
+            truth.example(index)
+        })?;
+        bar.finish_and_clear();
+        print_evaluation(output, &evaluation);
+        output.json(&evaluation_json(&evaluation))
+    })();
+    scratch.remove();
+    measured
+}
+
+fn measure(
+    args: &Args,
+    truth_path: &Path,
+    model: Model,
+    truth: &ExampleSet,
+    simulation: Option<&SimulationRecord>,
+    output: &Output,
+    quiet: bool,
+) -> Result<()> {
     let model = Arc::new(model);
     let mut base = OpenBase::of_or_typed(model.base(), args.base.as_ref(), model.rig(), "the model")?;
-    let evaluation = progress::while_doing(quiet, "comparing", || base.measure(&model, &truth))?;
-    print_evaluation(&output, &evaluation);
+    let evaluation = progress::while_doing(quiet, "comparing", || base.measure(&model, truth))?;
+    print_evaluation(output, &evaluation);
     if let Some(path) = &args.report {
-        rigs::check_not_input(path, &[&args.model, source.path()])?;
-        let simulation = source.simulation(&truth, &output);
+        rigs::check_not_input(path, &[&args.model, truth_path])?;
         progress::while_doing(quiet, "writing the report", || {
-            write_report(path, [&args.model, source.path()], &model, &truth, &evaluation, simulation.as_ref())
+            write_report(path, [&args.model, truth_path], &model, truth, &evaluation, simulation)
         })?;
     }
     output.json(&evaluation_json(&evaluation))
