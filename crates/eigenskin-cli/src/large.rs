@@ -56,15 +56,16 @@ impl LargeArgs {
             }
             return Ok(false);
         };
-        Ok(self.stream || shapes.are_large()?)
+        Ok(self.stream || shapes.are_large())
     }
 }
 
 impl ShapesOnDisk<'_> {
     /// Whether they would take much memory.
-    pub fn are_large(&self) -> Result<bool> {
+    pub fn are_large(&self) -> bool {
         let path = self.path();
-        Ok(can_be_streamed(path) && shape_bytes(path)? > LARGE)
+        // What cannot be read is for the ordinary readers to name.
+        can_be_streamed(path) && shape_bytes(path).is_ok_and(|bytes| bytes > LARGE)
     }
 
     /// The file.

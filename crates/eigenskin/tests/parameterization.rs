@@ -448,22 +448,23 @@ fn a_large_skin_is_fitted_in_seconds() {
     let character = hand(79_612).unwrap();
     assert_eq!(character.rig.vertex_count(), 39_808);
     let set = frames(&character, 55, 8);
+    // The best of three: other tests run at the same time.
     let time = |name: &str, run: &dyn Fn()| {
-        let start = std::time::Instant::now();
-        run();
-        println!("{name}: {:.2} s", start.elapsed().as_secs_f64());
-        start.elapsed().as_secs_f64()
+        let seconds = |_| {
+            let start = std::time::Instant::now();
+            run();
+            start.elapsed().as_secs_f64()
+        };
+        let best = (0..3).map(seconds).fold(f64::INFINITY, f64::min);
+        println!("{name}: {best:.2} s");
+        best
     };
     let pulling = time("pulling back", &|| {
         skinned_displacements(&set, BaseSkinning::LinearBlend);
     });
-    let fit = |params: ParameterizationParams| {
-        fit_parameterization(&set, &params).unwrap();
-    };
-    let default = ParameterizationParams::default;
-    time("one part", &|| fit(ParameterizationParams { parts: Some(1), ..default() }));
-    time("no normals", &|| fit(ParameterizationParams { normals: false, ..default() }));
-    let whole = time("39,808 vertices, 55 frames", &|| fit(default()));
+    let whole = time("39,808 vertices, 55 frames", &|| {
+        fit_parameterization(&set, &ParameterizationParams::default()).unwrap();
+    });
     // Seconds are those of the machine; most of them go into pulling the frames back.
     assert!(whole < 4.0 * pulling, "{whole} {pulling}");
 }

@@ -56,7 +56,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let source = ExampleSource::choose(args.truth.as_deref(), "--truth", &args.clip)?;
     let (model_file, model) = eigenskin_io::read_model(&args.model)?;
     if let Some(shapes) = source.on_disk()
-        && shapes.are_large()?
+        && shapes.are_large()
     {
         return run_large(args, &shapes, (&model_file, model), &output, quiet);
     }
