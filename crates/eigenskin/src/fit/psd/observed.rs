@@ -4,7 +4,7 @@
 //! merged at once: their directions follow from the inner products of the examples, and only those that
 //! are kept are ever written.
 
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::layers::{LayerInput, PrototypeModel, layer_name, prototype_models, space_reports};
@@ -117,9 +117,13 @@ fn merged_layers(
         .iter()
         .zip(shares.iter().zip(&directions))
         .map(|(&(space, prototype), (shares, directions))| {
-            let weights = shares * directions;
             let membership = &input.prototypes.membership[prototype];
-            let (support, basis) = fields(seen, used, &weights, membership, input.params)?;
+            let moved = moved_points(seen, used, shares, input.params.threshold * seen.rig.mesh().size())?;
+            let points = &seen.displacements.points;
+            let is_moved =
+                |&vertex: &u32| membership[vertex as usize] > 0.0 && moved[points.group_of(vertex as usize)];
+            let support: Vec<u32> = (0..points.vertex_count() as u32).filter(is_moved).collect();
+            let basis = fields(seen, used, &(shares * directions), &support, membership, input.params)?;
             Ok(Layer {
                 name: layer_name(input, space, prototype),
                 support,
@@ -131,22 +135,58 @@ fn merged_layers(
         .collect()
 }
 
-/// Mixtures of the examples (`example × field`) on the vertices that they move.
+/// Which points some of the fields (`example × field`: shares of the examples) move by more than
+/// `threshold`.
+fn moved_points(
+    seen: &Observations,
+    used: &[usize],
+    shares: &Matrix,
+    threshold: f64,
+) -> Result<Vec<bool>, StoreError> {
+    // Fields that are examples as they are need no mixing.
+    let alone = |field: usize| {
+        let mut parts = shares.col(field).iter().enumerate().filter(|(_, share)| **share != 0.0);
+        parts.next().filter(|(_, share)| **share == 1.0 && parts.next().is_none()).map(|(example, _)| example)
+    };
+    let (single, mixed): (Vec<_>, Vec<_>) =
+        (0..shares.ncols()).map(|field| (field, alone(field))).partition(|(_, alone)| alone.is_some());
+    let single: Vec<usize> = single.into_iter().filter_map(|(_, example)| example).collect();
+    let mixtures = Matrix::from_fn(used.len(), mixed.len(), |e, field| shares[(e, mixed[field].0)]);
+    let threshold = threshold as f32;
+    let moves = |u: Vec3| u.length_squared() > threshold * threshold;
+    let of_tile = |tile: &Tile<'_>| -> Vec<bool> {
+        let mut moved = vec![false; tile.places.len()];
+        for &example in &single {
+            moved.iter_mut().zip(tile.row(example)).for_each(|(moved, &u)| *moved |= moves(u));
+        }
+        if mixtures.ncols() > 0 {
+            let rows = Matrix::from_fn(3 * tile.places.len(), used.len(), |row, e| {
+                f64::from(tile.row(e)[row / 3][row % 3])
+            });
+            let fields = rows * &mixtures;
+            for (place, moved) in moved.iter_mut().enumerate() {
+                let at = |field: usize, axis: usize| fields[(3 * place + axis, field)] as f32;
+                *moved |= (0..fields.ncols()).any(|f| moves(Vec3::new(at(f, 0), at(f, 1), at(f, 2))));
+            }
+        }
+        moved
+    };
+    let mut found = Vec::with_capacity(seen.displacements.points.group_count());
+    seen.displacements.positions.fold_tiles(used, 4096, |_| true, of_tile, |part| found.extend(part))?;
+    Ok(found)
+}
+
+/// Mixtures of the examples (`example × field`) on some vertices.
 fn fields(
     seen: &Observations,
     used: &[usize],
     weights: &Matrix,
+    support: &[u32],
     membership: &[f32],
     params: &PsdParams,
-) -> Result<(Vec<u32>, DisplacementBasis), StoreError> {
+) -> Result<DisplacementBasis, StoreError> {
     let points = &seen.displacements.points;
     let of_points = combined(&seen.displacements.positions, used, weights)?;
-    let threshold = params.threshold * seen.rig.mesh().size();
-    let moves = |vertex: u32| {
-        let point = points.group_of(vertex as usize);
-        membership[vertex as usize] > 0.0 && of_points.iter().any(|field| field[point].length() > threshold)
-    };
-    let support: Vec<u32> = (0..points.vertex_count() as u32).filter(|&vertex| moves(vertex)).collect();
     let share = |vertex: u32| f64::from(membership[vertex as usize]);
     let at_points = |vertex: u32| points.group_of(vertex as usize);
     let on_support = |fields: &[Vec<DVec3>], place: &dyn Fn(u32) -> usize| {
@@ -161,7 +201,7 @@ fn fields(
     } else {
         Vec::new()
     };
-    Ok((support, DisplacementBasis { positions, normals }))
+    Ok(DisplacementBasis { positions, normals })
 }
 
 /// Mixtures of the examples' fields at all places, `field` → `place`.
