@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use eigenskin::examples::ExampleSet;
-use eigenskin::metrics::ErrorSummary;
 use eigenskin::rig::Rig;
 use eigenskin::solve_weights::{SolveWeightsParams, SolvedWeights, solve_weights};
 use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 use serde_json::{Value, json};
 
+use crate::commands::evaluate::errors_json;
 use crate::output::{Output, counted, figure};
 use crate::progress;
 
@@ -73,18 +73,9 @@ pub fn sentence(solved: &SolvedWeights) -> String {
 
 /// The same for machines.
 pub fn json(solved: &SolvedWeights) -> Value {
-    let errors = |errors: &ErrorSummary| {
-        json!({
-            "rmse": errors.rmse,
-            "max": errors.max,
-            "p95": errors.p95,
-            "rmse_of_100": errors.rmse_of_100,
-            "max_of_100": errors.max_of_100,
-        })
-    };
     json!({
-        "before": errors(&solved.before),
-        "after": errors(&solved.after),
+        "before": errors_json(&solved.before),
+        "after": errors_json(&solved.after),
         "vertices": solved.moved.len(),
         "changed_vertices": solved.changed_vertices,
         "limited_vertices": solved.limited_vertices,

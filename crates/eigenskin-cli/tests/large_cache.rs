@@ -1,5 +1,5 @@
 //! Caches that are larger than the memory a fit may take.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail, and tells what it saw")]
 
 mod support;
 
@@ -126,7 +126,9 @@ fn write(folder: &Path, poses: usize) {
                 group.iter().map(|&f| scope.spawn(move || shape(rig, &clip[f], &angles(f)))).collect();
             work.into_iter().map(|work| work.join().unwrap()).collect()
         });
-        shapes.iter().for_each(|shape| frame(shape));
+        for shape in &shapes {
+            frame(shape);
+        }
     }
     cache.flush().unwrap();
 }

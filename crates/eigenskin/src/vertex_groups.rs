@@ -48,6 +48,25 @@ impl VertexGroups {
         self.first_vertex[group] as usize
     }
 
+    /// The edges of triangles between groups, `group` → others, rising.
+    pub fn neighbours(&self, triangles: &[[u32; 3]]) -> Vec<Vec<u32>> {
+        let mut neighbours = vec![Vec::new(); self.group_count()];
+        for triangle in triangles {
+            let corners = triangle.map(|vertex| self.group_of(vertex as usize));
+            for (a, b) in [(0, 1), (1, 2), (2, 0)] {
+                if corners[a] != corners[b] {
+                    neighbours[corners[a]].push(corners[b] as u32);
+                    neighbours[corners[b]].push(corners[a] as u32);
+                }
+            }
+        }
+        for list in &mut neighbours {
+            list.sort_unstable();
+            list.dedup();
+        }
+        neighbours
+    }
+
     /// The vertices of every group, `group` → vertices in rising order.
     pub fn members(&self) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.group_count()];
@@ -69,5 +88,6 @@ mod tests {
         assert_eq!((0..5).map(|v| groups.group_of(v)).collect::<Vec<_>>(), [0, 1, 0, 2, 1]);
         assert_eq!(groups.members(), [vec![0, 2], vec![1, 4], vec![3]]);
         assert_eq!(groups.first_vertex(2), 3);
+        assert_eq!(groups.neighbours(&[[0, 1, 2], [2, 3, 4]]), [vec![1, 2], vec![0, 2], vec![0, 1]]);
     }
 }

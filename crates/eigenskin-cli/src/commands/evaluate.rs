@@ -215,17 +215,19 @@ fn print_evaluation(output: &Output, evaluation: &Evaluation) {
     }
 }
 
+/// Errors of one method for machines.
+pub fn errors_json(errors: &ErrorSummary) -> Value {
+    json!({
+        "rmse": errors.rmse,
+        "max": errors.max,
+        "p95": errors.p95,
+        "rmse_of_100": errors.rmse_of_100,
+        "max_of_100": errors.max_of_100,
+    })
+}
+
 /// The figures for machines.
 pub fn evaluation_json(evaluation: &Evaluation) -> Value {
-    let summary = |errors: &ErrorSummary| {
-        json!({
-            "rmse": errors.rmse,
-            "max": errors.max,
-            "p95": errors.p95,
-            "rmse_of_100": errors.rmse_of_100,
-            "max_of_100": errors.max_of_100,
-        })
-    };
     let angles = evaluation.normal_angles;
     let per_pose: Vec<Value> = evaluation
         .per_pose
@@ -243,8 +245,8 @@ pub fn evaluation_json(evaluation: &Evaluation) -> Value {
         "poses": evaluation.poses,
         "vertices": evaluation.vertices,
         "size": evaluation.size,
-        "skinning": summary(&evaluation.skinning),
-        "model": summary(&evaluation.model),
+        "skinning": errors_json(&evaluation.skinning),
+        "model": errors_json(&evaluation.model),
         "relative_error": evaluation.relative_error,
         "normal_angle_deg": {
             "skinning_mean": angles.skinning_mean,

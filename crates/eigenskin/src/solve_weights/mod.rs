@@ -114,7 +114,7 @@ pub fn solve_weights(
     set.examples().iter().for_each(|example| points.see(&example.positions));
     let points = points.groups();
     let evidence = Evidence::new(set, &points);
-    let neighbours = neighbours(rig, &points);
+    let neighbours = points.neighbours(rig.mesh().triangles());
     let solved = Sweeps::new(&evidence, &neighbours, params).solve();
     let lists: Vec<Vec<Influence>> =
         (0..points.group_count()).into_par_iter().map(|p| evidence.better(p, &solved[p], params)).collect();
@@ -167,23 +167,4 @@ fn moved_share(before: &[Influence], after: &[Influence]) -> f32 {
     let lost: f32 = before.iter().map(|i| (i.weight - of(after, i.joint)).max(0.0)).sum();
     let won: f32 = after.iter().map(|i| (i.weight - of(before, i.joint)).max(0.0)).sum();
     0.5 * (lost + won)
-}
-
-/// The mesh's edges between points, `point` → rising.
-fn neighbours(rig: &Rig, points: &VertexGroups) -> Vec<Vec<u32>> {
-    let mut neighbours = vec![Vec::new(); points.group_count()];
-    for triangle in rig.mesh().triangles() {
-        let corners = triangle.map(|vertex| points.group_of(vertex as usize));
-        for (a, b) in [(0, 1), (1, 2), (2, 0)] {
-            if corners[a] != corners[b] {
-                neighbours[corners[a]].push(corners[b] as u32);
-                neighbours[corners[b]].push(corners[a] as u32);
-            }
-        }
-    }
-    for list in &mut neighbours {
-        list.sort_unstable();
-        list.dedup();
-    }
-    neighbours
 }

@@ -64,7 +64,7 @@ impl Pieces {
             let shares = shares_by_distance(&at, SEEDS);
             ((1..=SEEDS).map(|index| format!("region {index}")).collect::<Vec<String>>(), shares)
         };
-        let neighbours = neighbours(rig, displacements);
+        let neighbours = points.neighbours(rig.mesh().triangles());
         let mut energies: Vec<f64> = Vec::with_capacity(points.group_count());
         let all: Vec<usize> = (0..displacements.positions.example_count()).collect();
         let of_tile = |tile: &Tile<'_>| {
@@ -154,24 +154,6 @@ impl Pieces {
         };
         (0..mask.len()).map(|point| 0.5 * (mask[point] + around(point))).collect()
     }
-}
-
-/// The mesh's edges between points, `point` → rising.
-fn neighbours(rig: &Rig, displacements: &RestDisplacements) -> Vec<Vec<u32>> {
-    let points = &displacements.points;
-    let mut neighbours = vec![Vec::new(); points.group_count()];
-    for triangle in rig.mesh().triangles() {
-        let corners = triangle.map(|vertex| points.group_of(vertex as usize));
-        for (a, b) in [(0, 1), (1, 2), (2, 0)] {
-            neighbours[corners[a]].push(corners[b] as u32);
-            neighbours[corners[b]].push(corners[a] as u32);
-        }
-    }
-    for list in &mut neighbours {
-        list.sort_unstable();
-        list.dedup();
-    }
-    neighbours
 }
 
 /// Groups of pieces, by their number: the one with least energy joins the one it touches most.
