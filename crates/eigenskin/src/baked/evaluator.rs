@@ -6,12 +6,11 @@ use glam::Vec3;
 
 use super::drivers::DriverState;
 use super::frame::FrameData;
-use super::kernel::{self, Blend, DualQuaternionBlend, Input, LinearBlend, Scatter, Sink};
-use super::lanes::Block;
+use super::kernel::{self, Input};
+use super::lanes::{Block, LANES};
 use super::storage::{Displacements, Fields, Stored};
-use super::{BakedModel, scalar};
+use super::{BakedModel, Group, LONGEST_GROUP, scalar};
 use crate::pose::Pose;
-use crate::skinning::BaseSkinning;
 
 /// The instructions that are used. All give the same shapes, within rounding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,7 +44,13 @@ pub struct BakedEvaluator {
     path: Path,
     drivers: DriverState,
     frame: FrameData,
+    /// positions and normals of some groups before they are put in the caller's order
+    pieces: [Vec<Block>; 2],
 }
+
+/// Blocks that are skinned before they are put in the caller's order: few enough to stay in the
+/// nearest cache.
+const PIECE: usize = 2 * LONGEST_GROUP;
 
 /// Where shapes go.
 enum Output<'a> {
@@ -59,7 +64,8 @@ impl BakedEvaluator {
         let path = Path::available().last().copied().unwrap_or(Path::Portable);
         let drivers = DriverState::new(&baked);
         let frame = FrameData::new(&baked);
-        Self { baked, path, drivers, frame }
+        let pieces = [vec![Block::default(); PIECE], vec![Block::default(); PIECE]];
+        Self { baked, path, drivers, frame, pieces }
     }
 
     /// The same with chosen instructions; `None` if this machine does not have them.
@@ -123,70 +129,109 @@ impl BakedEvaluator {
         self.frame.set_pose(&self.baked, pose);
     }
 
-    fn skin(&self, output: Output) {
-        match &self.baked.displacements {
-            Displacements::F32(fields) => self.skin_stored(fields, output),
-            Displacements::F16(fields) => self.skin_stored(fields, output),
-            Displacements::I16(fields) => self.skin_stored(fields, output),
+    fn skin(&mut self, output: Output) {
+        let baked = Arc::clone(&self.baked);
+        match &baked.displacements {
+            Displacements::F32(fields) => self.skin_stored(&baked, fields, output),
+            Displacements::F16(fields) => self.skin_stored(&baked, fields, output),
+            Displacements::I16(fields) => self.skin_stored(&baked, fields, output),
         }
     }
 
-    fn skin_stored<T: Stored>(&self, fields: &Fields<T>, output: Output) {
-        let input = Input { tables: &self.baked.tables, fields, frame: &self.frame };
-        let vertices = &self.baked.tables.vertices;
+    fn skin_stored<T: Stored>(&mut self, baked: &BakedModel, fields: &Fields<T>, output: Output) {
+        let input = Input { tables: &baked.tables, fields, frame: &self.frame, skinning: baked.skinning };
         if self.path == Path::Scalar {
-            return self.skin_scalar(&input, output);
+            return skin_scalar(&input, output);
         }
         match output {
-            Output::Caller(positions, normals) => {
-                let normals = normals.map(|to| Scatter { vertices, to });
-                self.skin_lanes(&input, Scatter { vertices, to: positions }, normals);
-            }
-            Output::Baked(positions, normals) => self.skin_lanes(&input, positions, normals),
-        }
-    }
-
-    fn skin_scalar<T: Stored>(&self, input: &Input<T>, mut output: Output) {
-        let vertices = &self.baked.tables.vertices;
-        scalar::run(self.baked.skinning, input, |block, lane, position, normal| match &mut output {
-            Output::Caller(positions, normals) => {
-                let vertex = vertices[block][lane] as usize;
-                positions[vertex] = position;
-                if let Some(normals) = normals {
-                    normals[vertex] = normal;
-                }
-            }
             Output::Baked(positions, normals) => {
-                for axis in 0..3 {
-                    positions[block].0[axis][lane] = position[axis];
-                    if let Some(normals) = normals {
-                        normals[block].0[axis][lane] = normal[axis];
-                    }
+                run(self.path, &input, &baked.tables.groups, positions, normals);
+            }
+            Output::Caller(positions, normals) => {
+                skin_in_pieces(self.path, &input, &mut self.pieces, positions, normals);
+            }
+        }
+    }
+}
+
+fn skin_scalar<T: Stored>(input: &Input<T>, mut output: Output) {
+    scalar::run(input, |block, lane, position, normal| match &mut output {
+        Output::Caller(positions, normals) => {
+            let vertex = input.tables.vertices[block][lane] as usize;
+            positions[vertex] = position;
+            if let Some(normals) = normals {
+                normals[vertex] = normal;
+            }
+        }
+        Output::Baked(positions, normals) => {
+            for axis in 0..3 {
+                positions[block].0[axis][lane] = position[axis];
+                if let Some(normals) = normals {
+                    normals[block].0[axis][lane] = normal[axis];
                 }
             }
-        });
-    }
+        }
+    });
+}
 
-    fn skin_lanes<T: Stored, S: Sink>(&self, input: &Input<T>, positions: S, normals: Option<S>) {
-        match self.baked.skinning {
-            BaseSkinning::Rigid | BaseSkinning::LinearBlend => {
-                self.run(LinearBlend, input, positions, normals);
+/// Some groups at a time, then these in the caller's order.
+fn skin_in_pieces<T: Stored>(
+    path: Path,
+    input: &Input<T>,
+    [piece, normal_piece]: &mut [Vec<Block>; 2],
+    positions: &mut [Vec3],
+    mut normals: Option<&mut [Vec3]>,
+) {
+    let mut groups = &input.tables.groups[..];
+    while let Some(first) = groups.first() {
+        let mut blocks = 0;
+        let count = groups
+            .iter()
+            .take_while(|group| {
+                blocks += group.block_count;
+                blocks <= PIECE
+            })
+            .count();
+        let (own, others) = groups.split_at(count);
+        groups = others;
+        let blocks: usize = own.iter().map(|group| group.block_count).sum();
+        let (to, to_normals) = (&mut piece[..blocks], &mut normal_piece[..blocks]);
+        let vertices = &input.tables.vertices[first.first_block..][..blocks];
+        match &mut normals {
+            None => run(path, input, own, to, None),
+            Some(normals) => {
+                run(path, input, own, to, Some(&mut *to_normals));
+                scatter(to_normals, vertices, normals);
             }
-            BaseSkinning::DualQuaternion => self.run(DualQuaternionBlend, input, positions, normals),
+        }
+        scatter(to, vertices, positions);
+    }
+}
+
+fn scatter(blocks: &[Block], vertices: &[[u32; LANES]], to: &mut [Vec3]) {
+    for (Block([x, y, z]), vertices) in blocks.iter().zip(vertices) {
+        for lane in 0..LANES {
+            to[vertices[lane] as usize] = Vec3::new(x[lane], y[lane], z[lane]);
         }
     }
+}
 
-    fn run<T: Stored, B: Blend, S: Sink>(&self, base: B, input: &Input<T>, positions: S, normals: Option<S>) {
-        #[cfg(target_arch = "x86_64")]
-        if self.path == Path::Avx2 {
-            #[allow(unsafe_code, reason = "instructions were asked for when the path was chosen")]
-            // SAFETY: a path is only taken from `Path::available`, which lists this one only where the
-            // processor has all three extensions.
-            unsafe {
-                kernel::avx2(base, input, positions, normals);
-            }
-            return;
+fn run<T: Stored>(
+    path: Path,
+    input: &Input<T>,
+    groups: &[Group],
+    positions: &mut [Block],
+    normals: Option<&mut [Block]>,
+) {
+    #[cfg(target_arch = "x86_64")]
+    if path == Path::Avx2 {
+        #[allow(unsafe_code, reason = "instructions were asked for when the path was chosen")]
+        // SAFETY: a path is only taken from `Path::available`, which lists this one only where the
+        // processor has all three extensions.
+        unsafe {
+            kernel::avx2(input, groups, positions, normals);
         }
-        kernel::portable(base, input, positions, normals);
+        return;
     }
+    kernel::portable(input, groups, positions, normals);
 }

@@ -2,6 +2,7 @@
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
+use super::lanes::Lanes;
 use super::{BakedModel, Coordinate};
 use crate::pose::{Pose, rotation_of};
 use crate::skinning::BaseSkinning;
@@ -9,8 +10,9 @@ use crate::skinning::BaseSkinning;
 /// One frame. All lists of joints have one more at the end, which never moves.
 #[derive(Debug)]
 pub(super) struct FrameData {
-    /// `joint`: rows of the map of points about the centre; for dual quaternions their stretch only
-    pub matrices: Vec<[f32; 12]>,
+    /// `joint`: rows of the map of points about the centre, every number in all lanes so that products
+    /// can read it from memory; for dual quaternions their stretch only
+    pub matrices: Vec<[Lanes; 12]>,
     /// `joint`: real part (x, y, z, w), then dual part; empty unless the base has them
     pub dual_quaternions: Vec<[f32; 8]>,
     /// a joint of this pose scales or shears
@@ -87,11 +89,11 @@ impl FrameData {
     }
 }
 
-fn rows(map: DAffine3) -> [f32; 12] {
+fn rows(map: DAffine3) -> [Lanes; 12] {
     let matrix = map.matrix3.transpose().to_cols_array();
     std::array::from_fn(|i| match i % 4 {
-        3 => map.translation[i / 4] as f32,
-        column => matrix[3 * (i / 4) + column] as f32,
+        3 => Lanes::splat(map.translation[i / 4] as f32),
+        column => Lanes::splat(matrix[3 * (i / 4) + column] as f32),
     })
 }
 

@@ -4,70 +4,155 @@
 //! may use AVX2 and fused multiplication.
 #![allow(clippy::inline_always, reason = "code must be compiled with its caller's instructions")]
 
-use glam::Vec3;
-
 use super::frame::FrameData;
 use super::lanes::{Block, LANES, Lanes, squared_length};
 use super::storage::{Fields, Stored, StoredBlock};
 use super::{Group, Tables};
+use crate::skinning::BaseSkinning;
 
-/// Where finished blocks go.
-pub(super) trait Sink {
-    fn put(&mut self, block: usize, vectors: [Lanes; 3]);
+/// Everything a kernel reads.
+pub(super) struct Input<'a, T> {
+    pub tables: &'a Tables,
+    pub fields: &'a Fields<T>,
+    pub frame: &'a FrameData,
+    pub skinning: BaseSkinning,
 }
 
-/// Baked order.
-impl Sink for &mut [Block] {
-    #[inline(always)]
-    fn put(&mut self, block: usize, vectors: [Lanes; 3]) {
-        self[block] = Block(vectors.map(|lanes| lanes.0));
-    }
+/// Skins consecutive groups with plain instructions. Both outputs start with the first group's first
+/// block.
+pub(super) fn portable<T: Stored>(
+    input: &Input<T>,
+    groups: &[Group],
+    positions: &mut [Block],
+    normals: Option<&mut [Block]>,
+) {
+    run::<T, false>(input, groups, positions, normals);
 }
 
-/// The caller's vertex order.
-pub(super) struct Scatter<'a> {
-    pub vertices: &'a [[u32; LANES]],
-    pub to: &'a mut [Vec3],
+/// The same with AVX2, FMA and F16C.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,f16c")]
+pub(super) fn avx2<T: Stored>(
+    input: &Input<T>,
+    groups: &[Group],
+    positions: &mut [Block],
+    normals: Option<&mut [Block]>,
+) {
+    run::<T, true>(input, groups, positions, normals);
 }
 
-impl Sink for Scatter<'_> {
-    #[inline(always)]
-    fn put(&mut self, block: usize, [x, y, z]: [Lanes; 3]) {
-        let vertices = &self.vertices[block];
-        for lane in 0..LANES {
-            self.to[vertices[lane] as usize] = Vec3::new(x.0[lane], y.0[lane], z.0[lane]);
+#[inline(always)]
+fn run<T: Stored, const FUSED: bool>(
+    input: &Input<T>,
+    groups: &[Group],
+    mut positions: &mut [Block],
+    mut normals: Option<&mut [Block]>,
+) {
+    for group in groups {
+        let own;
+        (own, positions) = positions.split_at_mut(group.block_count);
+        let own_normals = match normals {
+            Some(all) => {
+                let (own, others) = all.split_at_mut(group.block_count);
+                normals = Some(others);
+                Some(own)
+            }
+            None => None,
+        };
+        let tables = input.tables;
+        let joints = group.joints.of(&tables.joints);
+        let weights = &tables.weights[group.first_weight..][..joints.len() * group.block_count];
+        if input.skinning == BaseSkinning::DualQuaternion {
+            let heaviest = &tables.heaviest[group.first_block..][..group.block_count];
+            let blend = DualQuaternionBlend { frame: input.frame, joints, weights, heaviest };
+            blocks::<T, _, FUSED>(input, group, &blend, own, own_normals);
+        } else {
+            let matrices = &input.frame.matrices[..];
+            // With the number of joints known, matrices are looked up once and loops unrolled.
+            match *joints {
+                [a] => {
+                    let blend = FewJoints::<1>::new(matrices, [a], weights);
+                    blocks::<T, _, FUSED>(input, group, &blend, own, own_normals);
+                }
+                [a, b] => {
+                    let blend = FewJoints::<2>::new(matrices, [a, b], weights);
+                    blocks::<T, _, FUSED>(input, group, &blend, own, own_normals);
+                }
+                [a, b, c] => {
+                    let blend = FewJoints::<3>::new(matrices, [a, b, c], weights);
+                    blocks::<T, _, FUSED>(input, group, &blend, own, own_normals);
+                }
+                [a, b, c, d] => {
+                    let blend = FewJoints::<4>::new(matrices, [a, b, c, d], weights);
+                    blocks::<T, _, FUSED>(input, group, &blend, own, own_normals);
+                }
+                _ => {
+                    let blend = ManyJoints { matrices, joints, weights };
+                    blocks::<T, _, FUSED>(input, group, &blend, own, own_normals);
+                }
+            }
+        }
+        if group.after.count > 0 {
+            add_after::<T, FUSED>(input, group, own);
         }
     }
 }
 
 /// How joints become one map per vertex.
-pub(super) trait Blend: Copy {
-    /// Rows of the maps of a block's vertices.
-    fn blend<const FUSED: bool>(
-        frame: &FrameData,
-        joints: &[u32],
-        weights: &[Lanes],
-        heaviest: &[u32; LANES],
-    ) -> [Lanes; 12];
+trait Blend {
+    /// Rows of the maps of a block's vertices; blocks are counted within the group.
+    fn blend<const FUSED: bool>(&self, block: usize) -> [Lanes; 12];
 }
 
-/// Blended matrices; rigid skinning is the case of one joint.
-#[derive(Clone, Copy)]
-pub(super) struct LinearBlend;
+/// Blended matrices of a known number of joints; rigid skinning is the case of one.
+struct FewJoints<'a, const JOINTS: usize> {
+    matrices: [&'a [Lanes; 12]; JOINTS],
+    /// `block`
+    weights: &'a [[Lanes; JOINTS]],
+}
 
-impl Blend for LinearBlend {
+impl<'a, const JOINTS: usize> FewJoints<'a, JOINTS> {
     #[inline(always)]
-    fn blend<const FUSED: bool>(
-        frame: &FrameData,
-        joints: &[u32],
-        weights: &[Lanes],
-        _: &[u32; LANES],
-    ) -> [Lanes; 12] {
+    fn new(matrices: &'a [[Lanes; 12]], joints: [u32; JOINTS], weights: &'a [Lanes]) -> Self {
+        let matrices = joints.map(|joint| &matrices[joint as usize]);
+        Self { matrices, weights: weights.as_chunks().0 }
+    }
+}
+
+impl<const JOINTS: usize> Blend for FewJoints<'_, JOINTS> {
+    #[inline(always)]
+    fn blend<const FUSED: bool>(&self, block: usize) -> [Lanes; 12] {
+        let weights = &self.weights[block];
         let mut blended = [Lanes::default(); 12];
-        for (&joint, &weight) in joints.iter().zip(weights) {
-            let matrix = &frame.matrices[joint as usize];
+        for i in 0..12 {
+            blended[i] = self.matrices[0][i].times(weights[0]);
+        }
+        for joint in 1..JOINTS {
             for i in 0..12 {
-                blended[i] = Lanes::splat(matrix[i]).times_plus::<FUSED>(weight, blended[i]);
+                blended[i] = self.matrices[joint][i].times_plus::<FUSED>(weights[joint], blended[i]);
+            }
+        }
+        blended
+    }
+}
+
+/// Blended matrices of any number of joints.
+struct ManyJoints<'a> {
+    matrices: &'a [[Lanes; 12]],
+    joints: &'a [u32],
+    /// `block × joint`
+    weights: &'a [Lanes],
+}
+
+impl Blend for ManyJoints<'_> {
+    #[inline(always)]
+    fn blend<const FUSED: bool>(&self, block: usize) -> [Lanes; 12] {
+        let weights = &self.weights[block * self.joints.len()..];
+        let mut blended = [Lanes::default(); 12];
+        for (&joint, &weight) in self.joints.iter().zip(weights) {
+            let matrix = &self.matrices[joint as usize];
+            for i in 0..12 {
+                blended[i] = matrix[i].times_plus::<FUSED>(weight, blended[i]);
             }
         }
         blended
@@ -75,17 +160,21 @@ impl Blend for LinearBlend {
 }
 
 /// Blended dual quaternions after linearly blended stretches.
-#[derive(Clone, Copy)]
-pub(super) struct DualQuaternionBlend;
+struct DualQuaternionBlend<'a> {
+    frame: &'a FrameData,
+    joints: &'a [u32],
+    /// `block × joint`
+    weights: &'a [Lanes],
+    /// `block`
+    heaviest: &'a [[u32; LANES]],
+}
 
-impl Blend for DualQuaternionBlend {
+impl Blend for DualQuaternionBlend<'_> {
     #[inline(always)]
-    fn blend<const FUSED: bool>(
-        frame: &FrameData,
-        joints: &[u32],
-        weights: &[Lanes],
-        heaviest: &[u32; LANES],
-    ) -> [Lanes; 12] {
+    fn blend<const FUSED: bool>(&self, block: usize) -> [Lanes; 12] {
+        let Self { frame, joints, .. } = *self;
+        let weights = &self.weights[block * joints.len()..];
+        let heaviest = &self.heaviest[block];
         let mut pivot = [Lanes::default(); 8];
         for lane in 0..LANES {
             let joint = joints[heaviest[lane] as usize];
@@ -120,9 +209,10 @@ impl Blend for DualQuaternionBlend {
                     if squared.0[lane] > 1e-24 { sum[i].0[lane] * inverse.0[lane] } else { pivot[i].0[lane] };
             }
         }
-        let rigid = rows_of::<FUSED>(&sum);
+        let rigid = rows_of(&sum);
         if frame.any_stretch {
-            let stretch = LinearBlend::blend::<FUSED>(frame, joints, weights, heaviest);
+            let all = ManyJoints { matrices: &frame.matrices, joints, weights: self.weights };
+            let stretch = all.blend::<FUSED>(block);
             after::<FUSED>(&rigid, &stretch)
         } else {
             rigid
@@ -132,7 +222,7 @@ impl Blend for DualQuaternionBlend {
 
 /// Matrix rows of unit dual quaternions.
 #[inline(always)]
-fn rows_of<const FUSED: bool>(q: &[Lanes; 8]) -> [Lanes; 12] {
+fn rows_of(q: &[Lanes; 8]) -> [Lanes; 12] {
     let mut rows = [Lanes::default(); 12];
     for i in 0..LANES {
         let [x, y, z, w, dx, dy, dz, dw]: [f32; 8] =
@@ -171,106 +261,68 @@ fn after<const FUSED: bool>(outer: &[Lanes; 12], inner: &[Lanes; 12]) -> [Lanes;
     rows
 }
 
-/// Everything a kernel reads.
-pub(super) struct Input<'a, T> {
-    pub tables: &'a Tables,
-    pub fields: &'a Fields<T>,
-    pub frame: &'a FrameData,
-}
-
-/// Plain instructions.
-pub(super) fn portable<T: Stored, B: Blend, S: Sink>(
-    base: B,
-    input: &Input<T>,
-    positions: S,
-    normals: Option<S>,
-) {
-    run::<T, B, S, false>(base, input, positions, normals);
-}
-
-/// The same with AVX2, FMA and F16C.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,f16c")]
-pub(super) fn avx2<T: Stored, B: Blend, S: Sink>(
-    base: B,
-    input: &Input<T>,
-    positions: S,
-    normals: Option<S>,
-) {
-    run::<T, B, S, true>(base, input, positions, normals);
-}
-
+/// Displaces and skins all blocks of a group.
 #[inline(always)]
-fn run<T: Stored, B: Blend, S: Sink, const FUSED: bool>(
-    _: B,
+fn blocks<T: Stored, B: Blend, const FUSED: bool>(
     input: &Input<T>,
-    mut positions: S,
-    normals: Option<S>,
+    group: &Group,
+    blend: &B,
+    positions: &mut [Block],
+    normals: Option<&mut [Block]>,
 ) {
-    // Two loops: with normals decided inside of one, its registers do not suffice for either.
-    match normals {
-        None => {
-            for group in &input.tables.groups {
-                for block in 0..group.block_count {
-                    let map = map_of::<T, B, FUSED>(input, group, block);
-                    positions.put(group.first_block + block, posed::<T, FUSED>(input, group, block, &map));
-                }
-            }
+    let rest = &input.tables.positions[group.first_block..];
+    let coordinates = group.before.of(&input.frame.before);
+    let mut stored = &input.fields.before[group.first_before..];
+    // Two loops: what only normals need would take registers from the other.
+    let Some(normals) = normals else {
+        for (block, (position, rest)) in positions.iter_mut().zip(rest).enumerate() {
+            let map = blend.blend::<FUSED>(block);
+            *position = posed::<T, FUSED>(&map, rest, coordinates, stored);
+            stored = &stored[coordinates.len()..];
         }
-        Some(mut normals) => {
-            for group in &input.tables.groups {
-                for block in 0..group.block_count {
-                    let map = map_of::<T, B, FUSED>(input, group, block);
-                    positions.put(group.first_block + block, posed::<T, FUSED>(input, group, block, &map));
-                    normals.put(group.first_block + block, turned::<T, FUSED>(input, group, block, &map));
-                }
-            }
-        }
+        return;
+    };
+    let rest_normals = &input.tables.normals[group.first_block..];
+    let turning = group.turning.of(&input.frame.turning);
+    let mut stored_turning = &input.fields.turning[group.first_turning..];
+    let outputs = positions.iter_mut().zip(normals);
+    for (block, ((position, normal), (rest, rest_normal))) in
+        outputs.zip(rest.iter().zip(rest_normals)).enumerate()
+    {
+        let map = blend.blend::<FUSED>(block);
+        *position = posed::<T, FUSED>(&map, rest, coordinates, stored);
+        *normal = turned::<T, FUSED>(&map, rest_normal, turning, stored_turning);
+        stored = &stored[coordinates.len()..];
+        stored_turning = &stored_turning[turning.len()..];
     }
-}
-
-#[inline(always)]
-fn map_of<T, B: Blend, const FUSED: bool>(input: &Input<T>, group: &Group, block: usize) -> [Lanes; 12] {
-    let tables = input.tables;
-    let count = group.joints.count;
-    let weights = &tables.weights[group.first_weight + block * count..][..count];
-    let heaviest = &tables.heaviest[group.first_block + block];
-    B::blend::<FUSED>(input.frame, group.joints.of(&tables.joints), weights, heaviest)
 }
 
 #[inline(always)]
 fn posed<T: Stored, const FUSED: bool>(
-    input: &Input<T>,
-    group: &Group,
-    block: usize,
     map: &[Lanes; 12],
-) -> [Lanes; 3] {
-    let tables = input.tables;
-    let rest = tables.positions[group.first_block + block].0.map(Lanes);
-    let stored = &input.fields.before[group.first_before + block * group.before.count..];
-    let [x, y, z] = displaced::<T, FUSED>(rest, group.before.of(&input.frame.before), stored);
-    let mut position = [Lanes::default(); 3];
+    rest: &Block,
+    coordinates: &[f32],
+    stored: &[StoredBlock<T>],
+) -> Block {
+    let [x, y, z] = displaced::<T, FUSED>(rest.0.map(Lanes), coordinates, stored);
+    let mut position = Block::default();
     for r in 0..3 {
         let row = &map[4 * r..4 * r + 4];
-        position[r] = row[0]
-            .times_plus::<FUSED>(x, row[1].times_plus::<FUSED>(y, row[2].times_plus::<FUSED>(z, row[3])));
-    }
-    if group.after.count > 0 {
-        add_after::<T, FUSED>(input, group, block, &mut position);
+        position.0[r] = row[0]
+            .times_plus::<FUSED>(x, row[1].times_plus::<FUSED>(y, row[2].times_plus::<FUSED>(z, row[3])))
+            .0;
     }
     position
 }
 
 #[inline(always)]
 fn turned<T: Stored, const FUSED: bool>(
-    input: &Input<T>,
-    group: &Group,
-    block: usize,
     map: &[Lanes; 12],
-) -> [Lanes; 3] {
-    let rest = input.tables.normals[group.first_block + block].0.map(Lanes);
-    let stored = &input.fields.turning[group.first_turning + block * group.turning.count..];
-    let [x, y, z] = displaced::<T, FUSED>(rest, group.turning.of(&input.frame.turning), stored);
+    rest: &Block,
+    coordinates: &[f32],
+    stored: &[StoredBlock<T>],
+) -> Block {
+    let [x, y, z] = displaced::<T, FUSED>(rest.0.map(Lanes), coordinates, stored);
     let mut normal = [Lanes::default(); 3];
     for r in 0..3 {
         let row = &map[4 * r..4 * r + 3];
@@ -284,7 +336,7 @@ fn turned<T: Stored, const FUSED: bool>(
             lanes.0[i] = if squared.0[i] > SMALLEST_SQUARE { lanes.0[i] * inverse.0[i] } else { without };
         }
     }
-    normal
+    Block(normal.map(|lanes| lanes.0))
 }
 
 /// Normals shorter than the root of this have no direction in `f32`; they become z.
@@ -306,25 +358,23 @@ fn displaced<T: Stored, const FUSED: bool>(
     sum
 }
 
+/// Adds corrections after skinning to the positions of a group.
 #[inline(always)]
-fn add_after<T: Stored, const FUSED: bool>(
-    input: &Input<T>,
-    group: &Group,
-    block: usize,
-    position: &mut [Lanes; 3],
-) {
-    let mut coordinates = group.after.of(&input.frame.after);
-    let mut stored = &input.fields.after[group.first_after + block * group.after.count..];
-    for part in group.after_parts.of(&input.tables.after_parts) {
-        let (own, others) = coordinates.split_at(part.components as usize);
-        let [x, y, z] = displaced::<T, FUSED>([Lanes::default(); 3], own, stored);
-        let rotation = &input.frame.rotations[part.frame as usize];
-        for r in 0..3 {
-            let [a, b, c] = [0, 1, 2].map(|column| Lanes::splat(rotation[3 * r + column]));
-            position[r] =
-                a.times_plus::<FUSED>(x, b.times_plus::<FUSED>(y, c.times_plus::<FUSED>(z, position[r])));
+fn add_after<T: Stored, const FUSED: bool>(input: &Input<T>, group: &Group, positions: &mut [Block]) {
+    let mut stored = &input.fields.after[group.first_after..];
+    for position in positions {
+        let mut coordinates = group.after.of(&input.frame.after);
+        for part in group.after_parts.of(&input.tables.after_parts) {
+            let (own, others) = coordinates.split_at(part.components as usize);
+            let [x, y, z] = displaced::<T, FUSED>([Lanes::default(); 3], own, stored);
+            let rotation = &input.frame.rotations[part.frame as usize];
+            for r in 0..3 {
+                let [a, b, c] = [0, 1, 2].map(|column| Lanes::splat(rotation[3 * r + column]));
+                let sum = c.times_plus::<FUSED>(z, Lanes(position.0[r]));
+                position.0[r] = a.times_plus::<FUSED>(x, b.times_plus::<FUSED>(y, sum)).0;
+            }
+            coordinates = others;
+            stored = &stored[own.len()..];
         }
-        coordinates = others;
-        stored = &stored[part.components as usize..];
     }
 }

@@ -54,7 +54,7 @@ pub struct BakeParams {
 pub struct BakeReport {
     /// vertices of the rig
     pub vertices: usize,
-    /// runs of blocks with the same joints and corrections
+    /// runs of up to 32 blocks with the same joints and corrections
     pub groups: usize,
     /// blocks of eight vertices
     pub blocks: usize,
@@ -95,6 +95,9 @@ pub struct BakedModel {
     report: BakeReport,
 }
 
+/// Longer runs of alike blocks are cut, so that pieces of a shape can be finished one by one.
+const LONGEST_GROUP: usize = 32;
+
 /// All that does not depend on the storage of displacements.
 #[derive(Debug, Default)]
 struct Tables {
@@ -125,7 +128,7 @@ struct Tables {
     centre: DVec3,
 }
 
-/// Consecutive blocks of vertices with the same joints and corrections.
+/// Consecutive blocks of vertices with the same joints and corrections, at most [`LONGEST_GROUP`].
 #[derive(Debug, Default, Clone)]
 struct Group {
     first_block: usize,

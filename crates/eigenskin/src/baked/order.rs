@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use super::LONGEST_GROUP;
 use super::lanes::LANES;
 
 /// Joints and parts of corrections, each rising.
@@ -53,7 +54,11 @@ pub(super) fn order(needs: Vec<Needs>, components: &[usize]) -> Vec<OrderedGroup
         }
         groups.entry(needs).or_default().extend(vertices);
     }
-    groups.into_iter().map(|(needs, vertices)| OrderedGroup { needs, vertices }).collect()
+    let cut = |(needs, vertices): (Needs, Vec<u32>)| -> Vec<OrderedGroup> {
+        let pieces = vertices.chunks(LONGEST_GROUP * LANES);
+        pieces.map(|piece| OrderedGroup { needs: needs.clone(), vertices: piece.to_vec() }).collect()
+    };
+    groups.into_iter().flat_map(cut).collect()
 }
 
 /// Fills blocks: the first kind that is left, then again and again the one that adds least work.

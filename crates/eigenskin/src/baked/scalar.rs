@@ -11,15 +11,11 @@ use super::{Group, Tables};
 use crate::skinning::BaseSkinning;
 
 /// Calls `put` with block, lane, position and normal of every lane.
-pub(super) fn run<T: Stored>(
-    skinning: BaseSkinning,
-    input: &Input<T>,
-    mut put: impl FnMut(usize, usize, Vec3, Vec3),
-) {
+pub(super) fn run<T: Stored>(input: &Input<T>, mut put: impl FnMut(usize, usize, Vec3, Vec3)) {
     for group in &input.tables.groups {
         for block in 0..group.block_count {
             for lane in 0..LANES {
-                let map = match skinning {
+                let map = match input.skinning {
                     BaseSkinning::Rigid | BaseSkinning::LinearBlend => {
                         linear(input.tables, input.frame, group, block, lane)
                     }
@@ -41,7 +37,7 @@ fn vertex<T: Stored>(
     lane: usize,
     map: Affine3A,
 ) -> (Vec3, Vec3) {
-    let Input { tables, fields, frame } = input;
+    let Input { tables, fields, frame, .. } = input;
     let at = group.first_block + block;
     let lane_of = |block: &[[f32; LANES]; 3]| Vec3::new(block[0][lane], block[1][lane], block[2][lane]);
     let rest = lane_of(&tables.positions[at].0)
@@ -101,7 +97,7 @@ fn linear(tables: &Tables, frame: &FrameData, group: &Group, block: usize, lane:
     let mut blended = [0.0; 12];
     for (joint, weight) in weights(tables, group, block, lane) {
         for i in 0..12 {
-            blended[i] += weight * frame.matrices[joint][i];
+            blended[i] += weight * frame.matrices[joint][i].0[0];
         }
     }
     let [a, b, c, x, d, e, f, y, g, h, i, z] = blended;
