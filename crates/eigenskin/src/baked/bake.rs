@@ -23,7 +23,7 @@ struct Part<'a> {
     heaviest_only: bool,
 }
 
-pub(super) fn bake(model: &Model, skinning: BaseSkinning, params: &BakeParams) -> BakedModel {
+pub(super) fn bake(model: &Model, skinning: BaseSkinning, params: BakeParams) -> BakedModel {
     let rig = model.rig();
     let parts = parts_of(model);
     let groups = order(needs_of(rig, skinning, &parts), &component_counts(&parts));

@@ -30,7 +30,7 @@ pub(super) struct DriverState {
 /// A joint or control that drivers look at.
 #[derive(Debug)]
 struct Source {
-    source: FeatureSource,
+    of: FeatureSource,
     /// inverse of the rotation at rest
     to_rest: DQuat,
     /// where the reference joint and the joint were, or the control's value
@@ -52,7 +52,7 @@ impl DriverState {
         let mut looked_at = Vec::new();
         for (driver, _) in &baked.drivers {
             let indices = driver.groups.iter().map(|group| {
-                sources.iter().position(|known| known.source == group.source).unwrap_or_else(|| {
+                sources.iter().position(|known| known.of == group.source).unwrap_or_else(|| {
                     sources.push(Source::new(&group.source));
                     sources.len() - 1
                 })
@@ -131,12 +131,12 @@ impl Source {
             FeatureSource::Control { .. } => DQuat::IDENTITY,
         };
         let measured = Measured::Control(0.0);
-        Self { source: source.clone(), to_rest, seen: Seen::Nothing, measured, has_changed: false }
+        Self { of: source.clone(), to_rest, seen: Seen::Nothing, measured, has_changed: false }
     }
 
     /// Measures again what has moved.
     fn look(&mut self, rest_from_joint: &[DAffine3], pose: &Pose) {
-        let now = match self.source {
+        let now = match self.of {
             FeatureSource::Joint { joint, reference, .. } => {
                 Seen::Joints(pose.world_from_joint[reference], pose.world_from_joint[joint])
             }
@@ -146,7 +146,7 @@ impl Source {
         if !self.has_changed {
             return;
         }
-        self.measured = match (&self.source, &now) {
+        self.measured = match (&self.of, &now) {
             (
                 FeatureSource::Joint { reference, reference_from_joint_at_rest, .. },
                 Seen::Joints(world_from_reference, world_from_joint),

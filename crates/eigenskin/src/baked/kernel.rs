@@ -175,11 +175,17 @@ impl Blend for DualQuaternionBlend<'_> {
         let Self { frame, joints, .. } = *self;
         let weights = &self.weights[block * joints.len()..];
         let heaviest = &self.heaviest[block];
+        // Picked by multiplying with ones and zeros: lanes that are filled one by one would undo the
+        // vector instructions of all that follows.
         let mut pivot = [Lanes::default(); 8];
-        for lane in 0..LANES {
-            let joint = joints[heaviest[lane] as usize];
+        for (slot, &joint) in joints.iter().enumerate() {
+            let mut picked = Lanes::default();
+            for lane in 0..LANES {
+                picked.0[lane] = if heaviest[lane] == slot as u32 { 1.0 } else { 0.0 };
+            }
+            let quaternion = &frame.dual_quaternions[joint as usize];
             for i in 0..8 {
-                pivot[i].0[lane] = frame.dual_quaternions[joint as usize][i];
+                pivot[i] = Lanes::splat(quaternion[i]).times_plus::<FUSED>(picked, pivot[i]);
             }
         }
         let mut sum = [Lanes::default(); 8];
@@ -222,27 +228,30 @@ impl Blend for DualQuaternionBlend<'_> {
 
 /// Matrix rows of unit dual quaternions.
 #[inline(always)]
-fn rows_of(q: &[Lanes; 8]) -> [Lanes; 12] {
-    let mut rows = [Lanes::default(); 12];
-    for i in 0..LANES {
-        let [x, y, z, w, dx, dy, dz, dw]: [f32; 8] =
-            [q[0].0[i], q[1].0[i], q[2].0[i], q[3].0[i], q[4].0[i], q[5].0[i], q[6].0[i], q[7].0[i]];
-        // Vector part of 2 · dual · conjugate(real).
-        let tx = 2.0 * (w * dx - dw * x + y * dz - z * dy);
-        let ty = 2.0 * (w * dy - dw * y + z * dx - x * dz);
-        let tz = 2.0 * (w * dz - dw * z + x * dy - y * dx);
-        let row = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y), tx],
-            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x), ty],
-            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y), tz],
-        ];
-        for (r, row) in row.iter().enumerate() {
-            for c in 0..4 {
-                rows[4 * r + c].0[i] = row[c];
-            }
-        }
-    }
-    rows
+fn rows_of(&[x, y, z, w, dx, dy, dz, dw]: &[Lanes; 8]) -> [Lanes; 12] {
+    let [x2, y2, z2, w2] = [x.plus(x), y.plus(y), z.plus(z), w.plus(w)];
+    let [xx, yy, zz] = [x2.times(x), y2.times(y), z2.times(z)];
+    let [xy, xz, yz] = [x2.times(y), x2.times(z), y2.times(z)];
+    let [wx, wy, wz] = [w2.times(x), w2.times(y), w2.times(z)];
+    let one = Lanes::splat(1.0);
+    // Vector part of 2 · dual · conjugate(real).
+    let tx = w2.times(dx).minus(x2.times(dw)).plus(y2.times(dz)).minus(z2.times(dy));
+    let ty = w2.times(dy).minus(y2.times(dw)).plus(z2.times(dx)).minus(x2.times(dz));
+    let tz = w2.times(dz).minus(z2.times(dw)).plus(x2.times(dy)).minus(y2.times(dx));
+    [
+        one.minus(yy.plus(zz)),
+        xy.minus(wz),
+        xz.plus(wy),
+        tx,
+        xy.plus(wz),
+        one.minus(xx.plus(zz)),
+        yz.minus(wx),
+        ty,
+        xz.minus(wy),
+        yz.plus(wx),
+        one.minus(xx.plus(yy)),
+        tz,
+    ]
 }
 
 /// `outer` after `inner`, both as rows.

@@ -32,6 +32,22 @@ impl Lanes {
         self
     }
 
+    #[inline(always)]
+    pub fn plus(mut self, other: Self) -> Self {
+        for i in 0..LANES {
+            self.0[i] += other.0[i];
+        }
+        self
+    }
+
+    #[inline(always)]
+    pub fn minus(mut self, other: Self) -> Self {
+        for i in 0..LANES {
+            self.0[i] -= other.0[i];
+        }
+        self
+    }
+
     /// self · factor + addend. `FUSED` only where the processor does that in one instruction:
     /// elsewhere `mul_add` is a slow function call.
     #[inline(always)]

@@ -174,9 +174,10 @@ struct AfterPart {
 
 impl BakedModel {
     /// Bakes `model`.
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "like the parameters of all fits, which grow")]
     pub fn new(model: &Model, params: &BakeParams) -> Result<Self, BakeError> {
         match model.base() {
-            Base::Skinning(skinning) => Ok(bake::bake(model, *skinning, params)),
+            Base::Skinning(skinning) => Ok(bake::bake(model, *skinning, *params)),
             Base::Deformers(stack) => Err(BakeError::Deformers { name: stack.name.clone() }),
         }
     }

@@ -38,7 +38,7 @@ fn shape() -> impl Strategy<Value = Shape> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
     fn every_path_and_storage_equals_the_reference(shape in shape(), scaled in any::<bool>()) {
         let model = model(shape);
