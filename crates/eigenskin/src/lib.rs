@@ -39,6 +39,8 @@ pub mod model;
 
 pub mod evaluate;
 
+pub mod baked;
+
 pub mod metrics;
 
 pub mod solve_weights;
