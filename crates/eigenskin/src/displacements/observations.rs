@@ -26,6 +26,9 @@ pub struct Observations {
     pub merged: Vec<MergedExample>,
 }
 
+/// Examples × points of a large set: what a fit leaves of them, held for five folds, is a gigabyte.
+const LARGE: usize = 8 << 20;
+
 /// Why examples cannot be learnt from.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ObservationsError {
@@ -49,6 +52,11 @@ impl Observations {
             displacements: rest_displacements(&set, base)?,
             merged,
         })
+    }
+
+    /// Whether there is so much that fits leave out searches which look at all of it again and again.
+    pub fn is_large(&self) -> bool {
+        self.len() * self.displacements.points.group_count() > LARGE
     }
 
     /// Number of examples.

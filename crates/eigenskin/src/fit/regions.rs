@@ -59,7 +59,7 @@ impl Regions {
     pub fn best(observed: Observed<'_>, params: &EigenSkinParams) -> Result<Self, FitError> {
         let mut best = Self::cut_at(params.support.threshold.unwrap_or(PAPER), observed, params)?;
         let is_limited = params.budget.per_vertex.is_some() && params.budget.per_joint.is_none();
-        if params.support.threshold.is_none() && is_limited {
+        if params.support.threshold.is_none() && is_limited && !observed.seen.is_large() {
             for threshold in LARGER {
                 let next = Self::cut_at(threshold, observed, params)?;
                 if next.error > PAYS * best.error {

@@ -58,7 +58,7 @@ pub fn couple(
     let mut regions = first;
     let mut search = Search::new(observed, &regions, &functions, params)?;
     let mut additive = search.settled(&[], ridge)?;
-    let is_large = search.is_large();
+    let is_large = search.is_large;
     if !is_large && params.support.threshold.is_none() && params.budget.per_vertex.is_some() {
         for threshold in Regions::thresholds_above(regions.threshold) {
             let next = Regions::cut_at(threshold, observed, params)?;

@@ -35,8 +35,6 @@ const FIELD_RIDGE: f64 = 0.03;
 pub(super) const LEAST_COMPONENTS: usize = 2;
 /// Unknowns that are solved for together; with more joints, fewer components each.
 pub(super) const MOST_UNKNOWNS: usize = 1500;
-/// Examples × points from which on pairs are not tried: what the sum leaves is held five times then.
-const LARGE: usize = 8 << 20;
 /// Fields used less than this share of the most used are not used.
 const UNUSED: f64 = 1e-9;
 
@@ -60,6 +58,8 @@ pub(super) struct Search<'a> {
     /// `fold` → examples left out
     folds: Vec<Vec<usize>>,
     budget: Budget,
+    /// pairs and better fields are too much work and memory
+    pub is_large: bool,
 }
 
 /// Blocks within the budget, and their error on left-out examples.
@@ -96,12 +96,8 @@ impl<'a> Search<'a> {
             singles,
             folds: folds(&regions.acting),
             budget: params.budget,
+            is_large: observed.seen.is_large(),
         })
-    }
-
-    /// Whether pairs and better fields are too much work and memory.
-    pub fn is_large(&self) -> bool {
-        self.example_count * self.displacements.points.group_count() > LARGE
     }
 
     /// The single joints.
@@ -120,7 +116,7 @@ impl<'a> Search<'a> {
             Ok::<_, StoreError>(Settled { built, error })
         };
         let plain = settle(0)?;
-        if self.is_large() {
+        if self.is_large {
             return Ok(plain);
         }
         let improved = settle(ROUNDS)?;
