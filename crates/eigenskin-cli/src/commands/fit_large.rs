@@ -53,6 +53,7 @@ pub fn run(
             bytes(set.bytes() as usize)
         ),
     );
+    output.item("scratch", format!("{}; interrupted, the same command goes on from there", folder.display()));
     let base = match args.method.base() {
         Some(typed) => typed.open(set.rig())?,
         None => OpenBase::of(&params.base(), set.rig(), "the model")?,
