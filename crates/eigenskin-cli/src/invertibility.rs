@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::displacements::black_box::invertibility;
 use eigenskin::glam::Vec3;
-use eigenskin::skinning::{BaseSkinning, Conditioning, EXACT_FROM, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, Conditioning, EXACT_FROM, skinned_shape};
 use eigenskin_io::{RigFile, atomic};
 use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, draw_panels};
 use serde_json::{Value, json};
@@ -62,9 +62,7 @@ impl InvertibilityArgs {
             let named = base.base.clone();
             let kept =
                 invertibility(&named, base.black_box(), rig, &pose)?.iter().map(Conditioning::kept).collect();
-            let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, &pose);
-            let rest = rig.mesh().positions().iter().enumerate();
-            let positions = rest.map(|(v, p)| skinning.position(v, p.as_dvec3()).as_vec3()).collect();
+            let positions = skinned_shape(BaseSkinning::LinearBlend, rig, &pose);
             maps.push(Map { name, kept, positions });
         }
         print(output, file, &maps);

@@ -12,7 +12,7 @@ use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, skinned_shape};
 use eigenskin_io::{RigFile, read_examples, read_model, write_examples};
 use serde_json::Value;
 use support::{eigenskin, json_of};
@@ -22,9 +22,7 @@ const DUAL: BaseSkinning = BaseSkinning::DualQuaternion;
 
 fn skinned(rig: &Arc<Rig>, poses: &[Pose], base: BaseSkinning) -> ExampleSet {
     let example = |(index, pose): (usize, &Pose)| {
-        let skinning = PosedSkinning::new(base, rig, pose);
-        let rest = rig.mesh().positions();
-        let positions = (0..rest.len()).map(|v| skinning.position(v, rest[v].as_dvec3()).as_vec3()).collect();
+        let positions = skinned_shape(base, rig, pose);
         Example {
             name: format!("pose {index}"),
             pose: pose.clone(),

@@ -140,6 +140,39 @@ fn every_format_gives_the_model_of_memory() {
     }
 }
 
+/// So many poses that components are found by randomised range finding and drivers by least squares.
+#[test]
+fn many_poses_give_the_model_of_memory() {
+    let character = arm(300).unwrap();
+    let poses: Vec<Pose> = character.multi_joint_poses(300, 7).into_iter().map(|named| named.pose).collect();
+    let shapes = poses.iter().map(|pose| true_shape(&character, pose)).collect();
+    let scene = Scene::new(character.rig.clone(), poses, shapes);
+    let others: Vec<Pose> = character.multi_joint_poses(5, 99).into_iter().map(|named| named.pose).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pc2");
+    write_pc2(&path, &scene.frames(), 0.0, 1.0).unwrap();
+    let (in_memory, _) = examples_from_clip(&scene.file, "poses", &read_cache(&path).unwrap(), 0).unwrap();
+    let scratch = Scratch::new(&folder.path().join("scratch")).unwrap();
+    let set = large(&scene, &path, &scratch);
+    let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &|_, _| ()).unwrap();
+    assert!(seen.len() > 256, "{}", seen.len());
+    let additive = EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() };
+    let signals = ParameterizationParams::default();
+    let expected = [
+        fit_eigenskin(&in_memory, &additive).unwrap().model,
+        fit_parameterization(&in_memory, &signals).unwrap().model,
+    ];
+    let found = [
+        fit_eigenskin_to(&seen, &additive).unwrap().model,
+        fit_parameterization_to(&seen, &signals).unwrap().model,
+    ];
+    let limit = 1e-6 * scene.rig().mesh().size();
+    for (method, (found, expected)) in found.into_iter().zip(expected).enumerate() {
+        let apart = furthest(&shown(found, &others), &shown(expected, &others));
+        assert!(apart <= limit, "method {method}: {apart:e}");
+    }
+}
+
 /// An interrupted run goes on where it was, and does not read again what it has.
 #[test]
 fn an_interrupted_run_goes_on() {

@@ -12,7 +12,7 @@ use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, skinned_shape};
 use eigenskin::style::{Regions, StyleMap, StyleParams, match_joints};
 use eigenskin_sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin_sim::material::Material;
@@ -20,9 +20,7 @@ use eigenskin_sim::simulation::{Simulation, SimulationParams};
 
 fn skinned(rig: &Arc<Rig>, poses: &[(String, Pose)], base: BaseSkinning) -> ExampleSet {
     let example = |(name, pose): &(String, Pose)| {
-        let skinning = PosedSkinning::new(base, rig, pose);
-        let rest = rig.mesh().positions();
-        let positions = (0..rest.len()).map(|v| skinning.position(v, rest[v].as_dvec3()).as_vec3()).collect();
+        let positions = skinned_shape(base, rig, pose);
         Example { name: name.clone(), pose: pose.clone(), positions, normals: None, inverted: None }
     };
     ExampleSet::new(rig.clone(), poses.iter().map(example).collect()).unwrap()

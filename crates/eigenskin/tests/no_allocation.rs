@@ -8,6 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
+use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Block, Path};
 use eigenskin::deformers::{
     BlackBox, Cage, Deformer, DeformerStack, Lattice, LatticeBasis, Smoothing, SmoothingWeighting, Wrap,
 };
@@ -76,5 +77,30 @@ fn running_a_chain_of_deformers_allocates_nothing() {
         bound.deform(&pose, &near_rest, &mut posed).unwrap();
         bound.own_steps().unwrap().deform(&pose, &mut posed);
         assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{bound:?}");
+    }
+}
+
+#[test]
+fn playing_a_frame_allocates_nothing() {
+    let rig = tube();
+    let set = sweeps(&rig);
+    let poses = [pose(&rig, DVec3::Y, DVec3::Z, 0.5), pose(&rig, DVec3::X, DVec3::Y, 0.1)];
+    for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid] {
+        let params = EigenSkinParams { base: base.into(), ..EigenSkinParams::default() };
+        let model = fit_eigenskin(&set, &params).unwrap().model;
+        let baked = Arc::new(BakedModel::new(&model, &BakeParams::default()).unwrap());
+        for &path in Path::available() {
+            let mut evaluator = BakedEvaluator::with_path(baked.clone(), path).unwrap();
+            let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
+            let mut normals = positions.clone();
+            let mut blocks = vec![Block::default(); baked.block_count()];
+            let before = ALLOCATIONS.with(Cell::get);
+            for pose in &poses {
+                evaluator.evaluate(pose, &mut positions, Some(&mut normals));
+                evaluator.evaluate_baked_order(pose, &mut blocks, None);
+            }
+            assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{base:?} {path:?}");
+            assert!(before > 0, "the allocator counts");
+        }
     }
 }

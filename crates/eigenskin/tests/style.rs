@@ -13,7 +13,7 @@ use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
 use eigenskin::rig::{Control, Rig};
 use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, PosedSkinning, skinned_shape};
 use eigenskin::style::{Form, Found, MatchedBy, Regions, Space, StyleError, StyleMap, StyleParams};
 use eigenskin::weights::{Influence, SkinWeights};
 
@@ -40,9 +40,7 @@ fn pose(bar: &Character, degree: usize, degrees: f64) -> Pose {
 
 fn skinned(rig: &Arc<Rig>, poses: &[Pose], base: BaseSkinning) -> ExampleSet {
     let example = |(index, pose): (usize, &Pose)| {
-        let skinning = PosedSkinning::new(base, rig, pose);
-        let rest = rig.mesh().positions();
-        let positions = (0..rest.len()).map(|v| skinning.position(v, rest[v].as_dvec3()).as_vec3()).collect();
+        let positions = skinned_shape(base, rig, pose);
         Example {
             name: format!("frame {index}"),
             pose: pose.clone(),

@@ -6,7 +6,7 @@ use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, skinned_shape};
 use serde_json::{Value, json};
 
 /// What errors are relative to, as 100: the length of the bars.
@@ -73,10 +73,8 @@ impl Motion {
 /// A character in poses, by skinning alone.
 pub fn skinned(character: &Character, poses: &[Pose], base: BaseSkinning) -> Result<ExampleSet> {
     let rig = &character.rig;
-    let rest = rig.mesh().positions();
     let example = |(index, pose): (usize, &Pose)| {
-        let skinning = PosedSkinning::new(base, rig, pose);
-        let positions = (0..rest.len()).map(|v| skinning.position(v, rest[v].as_dvec3()).as_vec3()).collect();
+        let positions = skinned_shape(base, rig, pose);
         let name = format!("frame {}", index + 1);
         Example { name, pose: pose.clone(), positions, normals: None, inverted: None }
     };

@@ -7,7 +7,7 @@ use eigenskin::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin::glam::Vec3;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin::skinning::{BaseSkinning, skinned_shape};
 
 use super::{Correspondence, CorrespondenceError, LARGEST_DRIFT, VertexCache};
 use crate::RigFile;
@@ -199,9 +199,7 @@ fn names(cache: &VertexCache, frame_of_key: &[usize], clip: &str) -> Vec<String>
 
 /// What plain skinning shows, `vertex`.
 pub(super) fn skinned(rig: &Rig, pose: &Pose) -> Vec<Vec3> {
-    let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
-    let rest = rig.mesh().positions().iter().enumerate();
-    rest.map(|(vertex, p)| skinning.position(vertex, p.as_dvec3()).as_vec3()).collect()
+    skinned_shape(BaseSkinning::LinearBlend, rig, pose)
 }
 
 /// Whether a pose leaves the skin where it is at rest.

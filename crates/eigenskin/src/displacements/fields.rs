@@ -8,6 +8,8 @@ use std::sync::Arc;
 use glam::Vec3;
 use rayon::prelude::*;
 
+use crate::numeric::Matrix;
+
 /// Where fields are that do not fit in memory.
 pub trait FieldStore: Send + Sync + std::fmt::Debug {
     /// Reads what one example does at some places.
@@ -48,6 +50,13 @@ impl Tile<'_> {
     /// What the example at that place of the list does, `place`.
     pub fn row(&self, example: usize) -> &[Vec3] {
         &self.rows[example]
+    }
+
+    /// All of it, `3·place × example`.
+    pub(crate) fn matrix(&self) -> Matrix {
+        Matrix::from_fn(3 * self.places.len(), self.rows.len(), |row, example| {
+            f64::from(self.rows[example][row / 3][row % 3])
+        })
     }
 }
 

@@ -45,9 +45,7 @@ impl Projections {
                     }
                 }
             }
-            let observed = Matrix::from_fn(3 * tile.places.len(), count, |row, example| {
-                f64::from(tile.row(example)[row / 3][row % 3])
-            });
+            let observed = tile.matrix();
             let energies: Vec<f64> = observed.col_iter().map(|column| column.squared_norm_l2()).collect();
             (gram(&fields), observed.transpose() * &fields, energies)
         };

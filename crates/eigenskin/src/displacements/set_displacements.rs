@@ -54,9 +54,7 @@ fn gathered<E: Send>(
     set: &ExampleSet,
     pull: impl Fn(&Example, &[Vec<u32>]) -> Result<PulledBack, E> + Sync,
 ) -> Result<RestDisplacements, E> {
-    let mut points = SkinPoints::new(set.rig());
-    set.examples().iter().for_each(|example| points.see(&example.positions));
-    let rest = RestSkin::new(set.rig(), points.groups());
+    let rest = RestSkin::new(set.rig(), SkinPoints::of(set));
     let pulled: Vec<PulledExample> = set
         .examples()
         .par_iter()
@@ -168,6 +166,13 @@ pub struct SkinPoints {
 }
 
 impl SkinPoints {
+    /// The points that a set in memory shows.
+    pub fn of(set: &ExampleSet) -> VertexGroups {
+        let mut points = Self::new(set.rig());
+        set.examples().iter().for_each(|example| points.see(&example.positions));
+        points.groups()
+    }
+
     /// Before any example was seen.
     pub fn new(rig: &Rig) -> Self {
         Self {

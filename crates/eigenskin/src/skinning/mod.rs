@@ -7,7 +7,7 @@ pub mod dual_quaternion;
 pub mod linear_blend;
 pub mod rigid;
 
-use glam::{DAffine3, DMat3, DVec3};
+use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
 use crate::pose::Pose;
@@ -56,6 +56,13 @@ impl Conditioning {
     pub fn kept(&self) -> f64 {
         1.0 / self.condition
     }
+}
+
+/// What a skinning alone makes of the rest shape in a pose, `vertex`.
+pub fn skinned_shape(base: BaseSkinning, rig: &Rig, pose: &Pose) -> Vec<Vec3> {
+    let skinning = PosedSkinning::new(base, rig, pose);
+    let rest = rig.mesh().positions().iter().enumerate();
+    rest.map(|(vertex, p)| skinning.position(vertex, p.as_dvec3()).as_vec3()).collect()
 }
 
 /// A base skinning in one pose.

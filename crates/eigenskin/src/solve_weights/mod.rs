@@ -110,9 +110,7 @@ pub fn solve_weights(
     if !(params.smooth.is_finite() && params.smooth >= 0.0) {
         return Err(SolveWeightsError::Smooth { smooth: params.smooth });
     }
-    let mut points = SkinPoints::new(set.rig());
-    set.examples().iter().for_each(|example| points.see(&example.positions));
-    let points = points.groups();
+    let points = SkinPoints::of(set);
     let evidence = Evidence::new(set, &points);
     let neighbours = points.neighbours(rig.mesh().triangles());
     let solved = Sweeps::new(&evidence, &neighbours, params).solve();

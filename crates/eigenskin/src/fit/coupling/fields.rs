@@ -45,10 +45,7 @@ pub fn fields_of_coordinates(
         }
     }
     let of_tile = |tile: &Tile<'_>| {
-        let rows = Matrix::from_fn(3 * tile.places.len(), examples.len(), |row, example| {
-            f64::from(tile.row(example)[row / 3][row % 3])
-        });
-        let wanted = rows * &values;
+        let wanted = tile.matrix() * &values;
         // Places in the same layers share columns; those with the same masks share an inverse too.
         let mut groups: BTreeMap<Vec<(usize, u32)>, Vec<usize>> = BTreeMap::new();
         for place in tile.places.clone().filter(|&place| !covering[place].is_empty()) {

@@ -160,10 +160,7 @@ fn moved_points(
             moved.iter_mut().zip(tile.row(example)).for_each(|(moved, &u)| *moved |= moves(u));
         }
         if mixtures.ncols() > 0 {
-            let rows = Matrix::from_fn(3 * tile.places.len(), used.len(), |row, e| {
-                f64::from(tile.row(e)[row / 3][row % 3])
-            });
-            let fields = rows * &mixtures;
+            let fields = tile.matrix() * &mixtures;
             for (place, moved) in moved.iter_mut().enumerate() {
                 let at = |field: usize, axis: usize| fields[(3 * place + axis, field)] as f32;
                 *moved |= (0..fields.ncols()).any(|f| moves(Vec3::new(at(f, 0), at(f, 1), at(f, 2))));
