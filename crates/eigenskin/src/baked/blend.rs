@@ -10,12 +10,9 @@ use super::order::Mover;
 
 /// How joints become maps.
 pub(super) trait Blend<M: Machine> {
-    /// What the rows of a block's maps are made from.
-    type Of;
-    /// Blocks are counted within the group.
-    fn of(&self, block: usize) -> Self::Of;
-    /// One of three rows: three factors and a shift.
-    fn row(&self, of: &Self::Of, row: usize) -> [M::Vector; 4];
+    /// Rows of the maps of a block's vertices, three factors and a shift each; blocks are counted within
+    /// the group.
+    fn map(&self, block: usize) -> [M::Vector; 12];
 }
 
 /// Blended matrices: since weights sum to one, the first joint's plus weighted differences from it.
@@ -53,25 +50,19 @@ impl<'a> LinearBlend<'a> {
     }
 }
 
-impl<'a, M: Machine> Blend<M> for LinearBlend<'a> {
-    type Of = &'a [Lanes];
-
+impl<M: Machine> Blend<M> for LinearBlend<'_> {
     #[inline(always)]
-    fn of(&self, block: usize) -> &'a [Lanes] {
+    fn map(&self, block: usize) -> [M::Vector; 12] {
         let count = self.differences.len();
-        &self.weights[block * count..][..count]
-    }
-
-    #[inline(always)]
-    fn row(&self, weights: &&'a [Lanes], row: usize) -> [M::Vector; 4] {
-        let mut sum = [M::splat(0.0); 4];
-        for i in 0..4 {
-            sum[i] = M::load(&self.first[4 * row + i].0);
+        let weights = &self.weights[block * count..][..count];
+        let mut sum = [M::splat(0.0); 12];
+        for i in 0..12 {
+            sum[i] = M::load(&self.first[i].0);
         }
-        for (difference, weight) in self.differences.iter().zip(*weights) {
+        for (difference, weight) in self.differences.iter().zip(weights) {
             let weight = M::load(&weight.0);
-            for i in 0..4 {
-                sum[i] = M::times_plus(M::load(&difference[4 * row + i].0), weight, sum[i]);
+            for i in 0..12 {
+                sum[i] = M::times_plus(M::load(&difference[i].0), weight, sum[i]);
             }
         }
         sum
@@ -142,10 +133,8 @@ impl DualQuaternionBlend<'_> {
 const SMALLEST_LENGTH_SQUARED: f32 = 1e-24;
 
 impl<M: Machine> Blend<M> for DualQuaternionBlend<'_> {
-    type Of = [M::Vector; 12];
-
     #[inline(always)]
-    fn of(&self, block: usize) -> [M::Vector; 12] {
+    fn map(&self, block: usize) -> [M::Vector; 12] {
         let count = self.movers.len();
         let weights = &self.weights[block * count..][..count];
         let mut sum = [M::splat(0.0); 8];
@@ -176,11 +165,6 @@ impl<M: Machine> Blend<M> for DualQuaternionBlend<'_> {
             }
         }
         after::<M>(&rigid, &stretch)
-    }
-
-    #[inline(always)]
-    fn row(&self, map: &[M::Vector; 12], row: usize) -> [M::Vector; 4] {
-        [map[4 * row], map[4 * row + 1], map[4 * row + 2], map[4 * row + 3]]
     }
 }
 

@@ -142,7 +142,6 @@ fn blocks<T: Stored, B: Blend<M>, M: Machine, const PARTS: usize>(
         *part = &mut std::mem::take(part)[..count];
     }
     for block in 0..count {
-        let of = blend.of(block);
         let own = &stored[block * moving.len()..][..moving.len()];
         let position = displaced::<T, M>(load::<M>(&rest[block]), moving, own);
         let none = [M::splat(0.0); 3];
@@ -151,9 +150,10 @@ fn blocks<T: Stored, B: Blend<M>, M: Machine, const PARTS: usize>(
             let own = &stored_turning[block * turning.len()..][..turning.len()];
             normal = displaced::<T, M>(load::<M>(&rest_normals[block]), turning, own);
         }
+        let map = blend.map(block);
         let (mut turned, mut stretched) = (none, none);
         for r in 0..3 {
-            let [a, b, c, shift] = blend.row(&of, r);
+            let [a, b, c, shift] = [map[4 * r], map[4 * r + 1], map[4 * r + 2], map[4 * r + 3]];
             let [x, y, z] = position;
             let posed = M::times_plus(a, x, M::times_plus(b, y, M::times_plus(c, z, shift)));
             M::store(posed, &mut shape[0][block].0[r]);

@@ -1,6 +1,7 @@
 //! Baked models against the reference evaluator and against Equation 2 written out in f64.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod outputs;
 mod random_models;
 
 use std::sync::Arc;
@@ -214,7 +215,9 @@ fn layers_that_see_nothing_new_are_not_computed() {
     at.controls[0] += 0.3;
     evaluator.evaluate(&at, &mut positions, None);
     let mut reference = Evaluator::new(model.clone());
-    assert_eq!(evaluator.coordinates(), reference.drive(&at));
+    for (own, expected) in evaluator.coordinates().iter().zip(reference.drive(&at)) {
+        assert!((own - expected).abs() <= 3e-7 * expected.abs().max(1e-3));
+    }
     let looking =
         model.layers().iter().filter(|layer| {
             layer.driver.groups.iter().any(|group| {

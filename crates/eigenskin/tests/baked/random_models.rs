@@ -3,8 +3,11 @@
 
 use std::sync::Arc;
 
-use eigenskin::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation, Tail};
-use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin::driver::{
+    Clamp, Combine, Driver, FeatureGroup, FeatureScale, FeatureSource, Interpolant, Kernel, Representation,
+    Tail,
+};
+use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin::mesh::Mesh;
 use eigenskin::model::{DisplacementBasis, Frame, Layer, Model, Stage};
 use eigenskin::pose::Pose;
@@ -131,23 +134,78 @@ fn layer(random: &mut Random, rig: &Rig, index: usize) -> Layer {
     Layer { name: format!("layer-{index}"), support, basis, driver: driver(random, rig, components), stage }
 }
 
+/// Up to three joints or controls, looked at in any way.
 fn driver(random: &mut Random, rig: &Rig, outputs: usize) -> Driver {
-    let skeleton = rig.skeleton();
-    let joint = (skeleton.joint_count() > 1).then(|| 1 + random.below(skeleton.joint_count() - 1));
-    let group = joint
-        .filter(|_| random.below(3) > 0)
-        .and_then(|joint| FeatureGroup::joint(skeleton, joint, Representation::RotationVector))
-        .unwrap_or_else(|| FeatureGroup::control(random.below(2), 0.1));
-    let features = group.feature_count();
-    let mut numbers = |count: usize| (0..count).map(|_| random.between(-0.6, 0.6)).collect::<Vec<f64>>();
-    let interpolant = Interpolant::Rbf {
-        kernel: Kernel::Gaussian,
-        centres: numbers(3 * features),
-        widths: vec![0.8; 3],
-        coefficients: numbers(3 * outputs),
-        tail: Tail::Constant(numbers(outputs)),
+    let groups: Vec<FeatureGroup> = (0..=random.below(3)).map(|_| group(random, rig)).collect();
+    let count = 1 + random.below(12);
+    let centres: Vec<f64> = (0..count)
+        .flat_map(|_| groups.iter().flat_map(|group| feature(random, group)).collect::<Vec<f64>>())
+        .collect();
+    let linear: usize = groups.iter().map(FeatureGroup::linear_count).sum();
+    // Small enough that displacements stay a few percent of the size, whatever the kernel.
+    let mut numbers = |count: usize| (0..count).map(|_| random.between(-0.15, 0.15)).collect::<Vec<f64>>();
+    let coefficients = numbers(count * outputs);
+    let (constant, slopes) = (numbers(outputs), numbers((1 + linear) * outputs));
+    let widths = numbers(count).into_iter().map(|number| 2.0 + 4.0 * number).collect();
+    let interpolant = match random.below(8) {
+        0 => Interpolant::Shepard { centres, values: coefficients, power: 2.0, epsilon: 1e-4 },
+        1 => Interpolant::Linear { coefficients: slopes[outputs..].to_vec() },
+        kind => Interpolant::Rbf {
+            kernel: Kernel::ALL[random.below(Kernel::ALL.len())],
+            centres,
+            widths,
+            coefficients,
+            tail: match kind {
+                2 => Tail::None,
+                3..5 => Tail::Constant(constant),
+                _ => Tail::Linear(slopes),
+            },
+        },
     };
-    Driver { groups: vec![group], combine: Combine::Distance, interpolant, clamp: Clamp::None }
+    let is_radial = matches!(interpolant, Interpolant::Rbf { .. });
+    let combine = if is_radial && random.below(3) == 0 { Combine::Product } else { Combine::Distance };
+    let clamp = match random.below(3) {
+        0 => Clamp::Range { lowest: vec![-0.5; outputs], highest: vec![0.4; outputs] },
+        _ => Clamp::None,
+    };
+    Driver { groups, combine, interpolant, clamp }
+}
+
+fn group(random: &mut Random, rig: &Rig) -> FeatureGroup {
+    let skeleton = rig.skeleton();
+    let axis = DVec3::new(0.6, 0.0, 0.8);
+    let representation = match random.below(6) {
+        0 => Representation::Rotation,
+        1 => Representation::Swing { axis },
+        2 => Representation::Twist { axis },
+        3 => Representation::HingeAngle { axis },
+        4 => Representation::Translation,
+        _ => Representation::RotationVector,
+    };
+    let joint = (skeleton.joint_count() > 1).then(|| 1 + random.below(skeleton.joint_count() - 1));
+    let mut group = joint
+        .filter(|_| random.below(3) > 0)
+        .and_then(|joint| FeatureGroup::joint(skeleton, joint, representation))
+        .unwrap_or_else(|| FeatureGroup::control(random.below(2), 0.1));
+    group.weight = random.between(0.3, 2.0);
+    let scale = match (random.below(3), representation, &group.source) {
+        (0, Representation::RotationVector | Representation::Translation, FeatureSource::Joint { .. }) => {
+            FeatureScale::PerAxis(DVec3::new(0.5, 1.0, 2.0))
+        }
+        (1, Representation::RotationVector | Representation::Translation, FeatureSource::Joint { .. }) => {
+            FeatureScale::Matrix(DMat3::from_cols_array(&[1.0, 0.2, 0.0, 0.3, 0.9, 0.1, 0.0, 0.4, 1.5]))
+        }
+        _ => FeatureScale::One(random.between(0.5, 1.5)),
+    };
+    group.scaled(scale)
+}
+
+/// What a driver could see of a group.
+fn feature(random: &mut Random, group: &FeatureGroup) -> Vec<f64> {
+    match group.feature_count() {
+        4 => DQuat::from_scaled_axis(random.vector(1.0)).to_array().to_vec(),
+        count => (0..count).map(|_| random.between(-0.6, 0.6)).collect(),
+    }
 }
 
 /// Every joint turns and shifts a little, the last one scales, the whole character moves.
