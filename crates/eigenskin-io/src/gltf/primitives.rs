@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use eigenskin::glam::Vec3;
+use eigenskin::glam::{Vec3, Vec4};
 use eigenskin::weights::Influence;
 use serde_json::Value;
 
 use super::accessor;
 use super::document::{Document, optional_count, optional_index};
 use super::error::GltfError;
+use super::rig::RigLayout;
 
 /// Vertices and triangles of one rig at most. Primitives may name the same data again and again, so
 /// the size of the file is no bound.
@@ -66,6 +67,36 @@ impl Vertices {
         }
         Ok(())
     }
+}
+
+/// Tangents of the rig's primitives (`vertex`; w is the handedness, 1 or −1), of unit length; `None`
+/// when the file has none at all. Where one is missing or has no length, some direction of the surface
+/// with the given normals (`vertex`) stands for it. Of primitives that share vertices the first counts.
+pub fn tangents(
+    document: &Document,
+    layout: &RigLayout,
+    normals: &[Vec3],
+) -> Result<Option<Vec<Vec4>>, GltfError> {
+    let mut found = None;
+    let mut is_read = vec![false; normals.len()];
+    for range in &layout.primitives {
+        let Some(first) = range.first_vertex.filter(|&first| !is_read[first]) else { continue };
+        let mesh = document.entry("meshes", range.mesh)?;
+        let json = mesh.get("primitives").and_then(|list| list.get(range.primitive)).unwrap_or(&Value::Null);
+        let primitive = Primitive { document, mesh: range.mesh, index: range.primitive, json };
+        let Some(accessor) = primitive.attribute("TANGENT")? else { continue };
+        let read = accessor::read_vec4(document, accessor)?;
+        primitive.check_count("tangents", read.len(), range.vertex_count)?;
+        let along_surface = || normals.iter().map(|normal| normal.any_orthonormal_vector().extend(1.0)).collect();
+        let all: &mut Vec<Vec4> = found.get_or_insert_with(along_surface);
+        for (vertex, tangent) in (first..).zip(read) {
+            is_read[vertex] = true;
+            if let Some(unit) = tangent.truncate().try_normalize() {
+                all[vertex] = unit.extend(if tangent.w < 0.0 { -1.0 } else { 1.0 });
+            }
+        }
+    }
+    Ok(found)
 }
 
 struct Primitive<'a> {

@@ -1,0 +1,191 @@
+//! What a posed character looks like.
+
+use eigenskin::glam::Vec3;
+
+use crate::NONE;
+use crate::character::{EigenskinCharacter, character_of};
+use crate::model::Loaded;
+use crate::pointers::{self, Extent};
+use crate::status::{Failure, Status, guard};
+
+/// `eigenskin_layout`, in floats.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct EigenskinLayout {
+    /// from one vertex to the next
+    pub stride: usize,
+    /// where the three of the position begin
+    pub position: usize,
+    /// where the three of the normal begin, or `NONE`
+    pub normal: usize,
+    /// where the four of the tangent begin, or `NONE`
+    pub tangent: usize,
+}
+
+impl EigenskinLayout {
+    /// All attributes lie inside the stride, side by side.
+    fn check(&self) -> Result<(), Failure> {
+        let mut attributes = vec![("position", self.position, 3)];
+        attributes.extend((self.normal != NONE).then_some(("normal", self.normal, 3)));
+        attributes.extend((self.tangent != NONE).then_some(("tangent", self.tangent, 4)));
+        for &(name, first, width) in &attributes {
+            if first.checked_add(width).is_none_or(|end| end > self.stride) {
+                let message = format!("the {name} at float {first} does not fit a stride of {}", self.stride);
+                return Err(Failure::new(Status::OutOfRange, message));
+            }
+            let overlaps = |&&(other, at, count): &&(&str, usize, usize)| {
+                other != name && at < first + width && first < at.saturating_add(count)
+            };
+            if let Some((other, ..)) = attributes.iter().find(overlaps) {
+                let message = format!("the {name} and the {other} of a vertex overlap");
+                return Err(Failure::new(Status::OutOfRange, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Positions and, unless null, normals and tangents.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn eigenskin_evaluate(
+    character: *mut EigenskinCharacter,
+    positions: *mut f32,
+    normals: *mut f32,
+    tangents: *mut f32,
+    vertex_count: usize,
+) -> i32 {
+    // SAFETY: the header's contract: a live character of this thread, and arrays as long as they are said
+    // to be. So in all functions below.
+    guard(|| unsafe {
+        let character = character_of(character)?;
+        pointers::check(positions, "positions")?;
+        let vertices = character.model.rig().vertex_count();
+        if vertex_count != vertices {
+            return Err(Failure::size("vertex_count", vertex_count, vertices));
+        }
+        let extents = [
+            Extent::of(positions, 3 * vertices, "positions"),
+            Extent::of(normals, 3 * vertices, "normals"),
+            Extent::of(tangents, 4 * vertices, "tangents"),
+        ];
+        pointers::check_apart(&extents)?;
+        let positions = pointers::array_mut(positions.cast::<Vec3>(), vertices, "positions")?;
+        let normals = if normals.is_null() {
+            None
+        } else {
+            Some(pointers::array_mut(normals.cast::<Vec3>(), vertices, "normals")?)
+        };
+        if !tangents.is_null() {
+            character.model.tangents()?;
+        }
+        character.evaluator.evaluate(&character.pose, positions, normals);
+        Ok(())
+    })
+}
+
+/// The same into vertices that have other attributes as well.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn eigenskin_evaluate_interleaved(
+    character: *mut EigenskinCharacter,
+    vertices: *mut f32,
+    float_count: usize,
+    layout: *const EigenskinLayout,
+) -> i32 {
+    // SAFETY: see above.
+    guard(|| unsafe {
+        let character = character_of(character)?;
+        pointers::check(vertices, "vertices")?;
+        let layout = *pointers::reference(layout, "layout")?;
+        layout.check()?;
+        let vertex_count = character.model.rig().vertex_count();
+        let expected = layout.stride.saturating_mul(vertex_count);
+        if float_count != expected {
+            return Err(Failure::size("float_count", float_count, expected));
+        }
+        if layout.tangent != NONE {
+            character.model.tangents()?;
+        }
+        let floats = pointers::array_mut(vertices, float_count, "vertices")?;
+        interleave(character, floats, layout);
+        Ok(())
+    })
+}
+
+fn interleave(character: &mut EigenskinCharacter, floats: &mut [f32], layout: EigenskinLayout) {
+    let vertices = character.model.rig().vertex_count();
+    let mut positions = vec![Vec3::ZERO; vertices];
+    let mut normals = vec![Vec3::ZERO; if layout.normal == NONE { 0 } else { vertices }];
+    let to_normals = (layout.normal != NONE).then_some(&mut normals[..]);
+    character.evaluator.evaluate(&character.pose, &mut positions, to_normals);
+    for (vertex, floats) in floats.chunks_exact_mut(layout.stride).enumerate() {
+        floats[layout.position..][..3].copy_from_slice(&positions[vertex].to_array());
+        if layout.normal != NONE {
+            floats[layout.normal..][..3].copy_from_slice(&normals[vertex].to_array());
+        }
+    }
+}
+
+/// The coordinates of all components.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn eigenskin_coordinates(
+    character: *mut EigenskinCharacter,
+    coordinates: *mut f32,
+    component_count: usize,
+) -> i32 {
+    // SAFETY: see above.
+    guard(|| unsafe {
+        let character = character_of(character)?;
+        let expected = character.model.component_count;
+        let to = exact_array(coordinates, component_count, expected, ["coordinates", "component_count"])?;
+        to.copy_from_slice(character.coordinates.drive(&character.model, &character.pose));
+        Ok(())
+    })
+}
+
+/// The weights of the model's morph targets.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn eigenskin_target_weights(
+    character: *mut EigenskinCharacter,
+    weights: *mut f32,
+    target_count: usize,
+) -> i32 {
+    // SAFETY: see above.
+    guard(|| unsafe {
+        let character = character_of(character)?;
+        let expected = character.model.targets.count;
+        let to = exact_array(weights, target_count, expected, ["weights", "target_count"])?;
+        let coordinates = character.coordinates.drive(&character.model, &character.pose);
+        to.fill(0.0);
+        for half in &character.model.targets.halves {
+            to[half.target] = (half.sign * coordinates[half.component]).max(0.0) / half.scale;
+        }
+        Ok(())
+    })
+}
+
+/// # Safety
+/// `pointer` is null or points to room for `count` numbers that nobody else uses.
+unsafe fn exact_array<'a>(
+    pointer: *mut f32,
+    count: usize,
+    expected: usize,
+    [array, length]: [&str; 2],
+) -> Result<&'a mut [f32], Failure> {
+    if expected > 0 {
+        pointers::check(pointer, array)?;
+    }
+    if count != expected {
+        return Err(Failure::size(length, count, expected));
+    }
+    // SAFETY: the caller's promise.
+    unsafe { pointers::array_mut(pointer, count, array) }
+}
+
+impl Loaded {
+    /// The tangents at rest, if the file has them.
+    pub(crate) fn tangents(&self) -> Result<&[eigenskin::glam::Vec4], Failure> {
+        self.tangents.as_deref().ok_or_else(|| {
+            Failure::new(Status::Unsupported, "the file has no tangents; export the character with them")
+        })
+    }
+}
