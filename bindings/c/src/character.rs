@@ -98,9 +98,8 @@ impl EigenskinCharacter {
 }
 
 fn affine_of<T: Copy + Into<f64>>(matrix: &[T]) -> DAffine3 {
-    let column = |first: usize| {
-        DVec3::new(matrix[first].into(), matrix[first + 1].into(), matrix[first + 2].into())
-    };
+    let column =
+        |first: usize| DVec3::new(matrix[first].into(), matrix[first + 1].into(), matrix[first + 2].into());
     DAffine3::from_cols(column(0), column(4), column(8), column(12))
 }
 

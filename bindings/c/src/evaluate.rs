@@ -25,20 +25,18 @@ pub struct EigenskinLayout {
 impl EigenskinLayout {
     /// All attributes lie inside the stride, side by side.
     fn check(&self) -> Result<(), Failure> {
-        let mut attributes = vec![("position", self.position, 3)];
-        attributes.extend((self.normal != NONE).then_some(("normal", self.normal, 3)));
-        attributes.extend((self.tangent != NONE).then_some(("tangent", self.tangent, 4)));
-        for &(name, first, width) in &attributes {
+        let all = [("position", self.position, 3), ("normal", self.normal, 3), ("tangent", self.tangent, 4)];
+        let is_there = |&(name, first, _): &(&str, usize, usize)| name == "position" || first != NONE;
+        for (index, &(name, first, width)) in all.iter().enumerate().filter(|(_, a)| is_there(a)) {
             if first.checked_add(width).is_none_or(|end| end > self.stride) {
                 let message = format!("the {name} at float {first} does not fit a stride of {}", self.stride);
                 return Err(Failure::new(Status::OutOfRange, message));
             }
-            let overlaps = |&&(other, at, count): &&(&str, usize, usize)| {
-                other != name && at < first + width && first < at.saturating_add(count)
-            };
-            if let Some((other, ..)) = attributes.iter().find(overlaps) {
-                let message = format!("the {name} and the {other} of a vertex overlap");
-                return Err(Failure::new(Status::OutOfRange, message));
+            for &(other, at, count) in all[..index].iter().filter(|a| is_there(a)) {
+                if at < first + width && first < at + count {
+                    let message = format!("the {other} and the {name} of a vertex overlap");
+                    return Err(Failure::new(Status::OutOfRange, message));
+                }
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The C interface of eigenskin, declared and documented in `include/eigenskin.h`.
 //!
-//! Everything that comes from C is checked in [`pointers`] before it is used, and every function runs
-//! inside [`status::guard`], which turns errors and panics into codes.
+//! Everything that comes from C is checked in `pointers` before it is used, and every function runs
+//! inside `status::guard`, which turns errors and panics into codes.
 #![allow(unsafe_code, reason = "a C interface is made of pointers whose owners the compiler cannot know")]
 #![allow(clippy::missing_safety_doc, reason = "eigenskin.h says what each function may be given")]
 

@@ -161,7 +161,10 @@ pub unsafe extern "C" fn eigenskin_model_load(
             1 => Storage::I16,
             2 => Storage::F32,
             other => {
-                return Err(Failure::new(Status::OutOfRange, format!("there is no eigenskin_storage {other}")));
+                return Err(Failure::new(
+                    Status::OutOfRange,
+                    format!("there is no eigenskin_storage {other}"),
+                ));
             }
         };
         // SAFETY: the header asks for `size` bytes here, which stay as they are during the call.

@@ -81,9 +81,7 @@ pub unsafe extern "C" fn eigenskin_joint_node(
     node: *mut usize,
 ) -> i32 {
     // SAFETY: see above.
-    guard(|| unsafe {
-        pointers::put(node, "node", *entry(&loaded(model)?.joint_nodes, joint, "joint")?)
-    })
+    guard(|| unsafe { pointers::put(node, "node", *entry(&loaded(model)?.joint_nodes, joint, "joint")?) })
 }
 
 /// Where a joint is at rest, 16 numbers, column by column.

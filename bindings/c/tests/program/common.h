@@ -33,6 +33,7 @@ void *allocated(size_t count, size_t size);
 eigenskin_model *loaded(const char *path, eigenskin_storage storage);
 
 void write_shapes(const char *model, eigenskin_storage storage, const char *poses, const char *out);
+void write_facts(const char *model, const char *out);
 void misuse(const char *model, const char *rig);
 void truncated(const char *model, size_t step);
 void two_threads(const char *model);

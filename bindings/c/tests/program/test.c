@@ -35,6 +35,8 @@ int main(int argc, char **argv) {
     CHECK(eigenskin_version() == EIGENSKIN_VERSION);
     if (argc == 6 && strcmp(argv[1], "shapes") == 0) {
         write_shapes(argv[2], atoi(argv[3]), argv[4], argv[5]);
+    } else if (argc == 4 && strcmp(argv[1], "facts") == 0) {
+        write_facts(argv[2], argv[3]);
     } else if (argc == 4 && strcmp(argv[1], "misuse") == 0) {
         misuse(argv[2], argv[3]);
     } else if (argc == 4 && strcmp(argv[1], "truncated") == 0) {
@@ -42,7 +44,7 @@ int main(int argc, char **argv) {
     } else if (argc == 3 && strcmp(argv[1], "threads") == 0) {
         two_threads(argv[2]);
     } else {
-        fprintf(stderr, "usage: test shapes MODEL STORAGE POSES OUT | misuse MODEL RIG | truncated MODEL STEP"
+        fprintf(stderr, "usage: test shapes MODEL STORAGE POSES OUT | facts MODEL OUT | misuse MODEL RIG | truncated MODEL STEP"
                         " | threads MODEL\n");
         return 2;
     }
