@@ -14,9 +14,11 @@ use crate::status::{Failure, Status, guard};
 /// `eigenskin_character`.
 pub struct EigenskinCharacter {
     pub(crate) model: Arc<Loaded>,
-    pub(crate) evaluator: BakedEvaluator,
-    pub(crate) coordinates: Coordinates,
-    pub(crate) pose: Pose,
+    evaluator: BakedEvaluator,
+    /// an evaluation that did not come to its end may have left the evaluator with half a pose
+    is_evaluating: bool,
+    coordinates: Coordinates,
+    pose: Pose,
 }
 
 /// Parts of their volume that matrices must leave: below, rounding of `f32` decides which way is up.
@@ -26,10 +28,26 @@ impl EigenskinCharacter {
     fn new(model: Arc<Loaded>) -> Self {
         Self {
             evaluator: BakedEvaluator::new(Arc::clone(&model.baked)),
+            is_evaluating: false,
             coordinates: Coordinates::new(&model),
             pose: model.rig().rest_pose(),
             model,
         }
+    }
+
+    /// Evaluates the pose.
+    pub(crate) fn evaluate(&mut self, work: impl FnOnce(&mut BakedEvaluator, &Pose)) {
+        if self.is_evaluating {
+            self.evaluator = BakedEvaluator::new(Arc::clone(&self.model.baked));
+        }
+        self.is_evaluating = true;
+        work(&mut self.evaluator, &self.pose);
+        self.is_evaluating = false;
+    }
+
+    /// The coordinates of the pose.
+    pub(crate) fn drive(&mut self) -> &[f32] {
+        self.coordinates.drive(&self.model, &self.pose)
     }
 
     fn set_joint<T: Copy + Into<f64>>(&mut self, joint: usize, matrix: &[T]) -> Result<(), Failure> {
@@ -267,4 +285,46 @@ pub unsafe extern "C" fn eigenskin_set_control(
 ) -> i32 {
     // SAFETY: the header's contract.
     guard(|| unsafe { character_of(character)?.set_control(control, value) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::guard;
+    use eigenskin::glam::Vec3;
+
+    #[test]
+    fn a_panic_leaves_a_character_that_evaluates() {
+        let glb = include_bytes!("../../../conformance/kernels.glb");
+        let mut model = std::ptr::null_mut();
+        // SAFETY: all pointers are to live values of the right kind.
+        let model = unsafe {
+            assert_eq!(
+                crate::model::eigenskin_model_load(glb.as_ptr().cast(), glb.len(), 2, &raw mut model),
+                0
+            );
+            Box::from_raw(model)
+        };
+        let [mut disturbed, mut calm] = [(); 2].map(|()| EigenskinCharacter::new(Arc::clone(&model.0)));
+        let vertices = model.0.rig().vertex_count();
+        let shape = |character: &mut EigenskinCharacter| {
+            let mut positions = vec![Vec3::ZERO; vertices];
+            character.evaluate(|evaluator, pose| evaluator.evaluate(pose, &mut positions, None));
+            positions
+        };
+        let rest = shape(&mut disturbed);
+        for character in [&mut disturbed, &mut calm] {
+            let bent = character.pose.world_from_joint[1] * DAffine3::from_rotation_x(0.4);
+            character.pose.world_from_joint[1] = bent;
+        }
+        // A slice that is too short, as only a bug could ask for.
+        let status = guard(|| {
+            disturbed.evaluate(|evaluator, pose| evaluator.evaluate(pose, &mut [], None));
+            Ok(())
+        });
+        assert_eq!(status, Status::Panic as i32);
+        assert!(disturbed.is_evaluating);
+        let bent = shape(&mut disturbed);
+        assert!(bent == shape(&mut calm) && bent != rest);
+    }
 }

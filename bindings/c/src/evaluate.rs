@@ -1,5 +1,7 @@
 //! What a posed character looks like.
 
+use std::sync::Arc;
+
 use eigenskin::glam::Vec3;
 
 use crate::NONE;
@@ -76,7 +78,7 @@ pub unsafe extern "C" fn eigenskin_evaluate(
         if !tangents.is_null() {
             character.model.tangents()?;
         }
-        character.evaluator.evaluate(&character.pose, positions, normals);
+        character.evaluate(|evaluator, pose| evaluator.evaluate(pose, positions, normals));
         Ok(())
     })
 }
@@ -114,7 +116,7 @@ fn interleave(character: &mut EigenskinCharacter, floats: &mut [f32], layout: Ei
     let mut positions = vec![Vec3::ZERO; vertices];
     let mut normals = vec![Vec3::ZERO; if layout.normal == NONE { 0 } else { vertices }];
     let to_normals = (layout.normal != NONE).then_some(&mut normals[..]);
-    character.evaluator.evaluate(&character.pose, &mut positions, to_normals);
+    character.evaluate(|evaluator, pose| evaluator.evaluate(pose, &mut positions, to_normals));
     for (vertex, floats) in floats.chunks_exact_mut(layout.stride).enumerate() {
         floats[layout.position..][..3].copy_from_slice(&positions[vertex].to_array());
         if layout.normal != NONE {
@@ -135,7 +137,7 @@ pub unsafe extern "C" fn eigenskin_coordinates(
         let character = character_of(character)?;
         let expected = character.model.component_count;
         let to = exact_array(coordinates, component_count, expected, ["coordinates", "component_count"])?;
-        to.copy_from_slice(character.coordinates.drive(&character.model, &character.pose));
+        to.copy_from_slice(character.drive());
         Ok(())
     })
 }
@@ -150,11 +152,11 @@ pub unsafe extern "C" fn eigenskin_target_weights(
     // SAFETY: see above.
     guard(|| unsafe {
         let character = character_of(character)?;
-        let expected = character.model.targets.count;
-        let to = exact_array(weights, target_count, expected, ["weights", "target_count"])?;
-        let coordinates = character.coordinates.drive(&character.model, &character.pose);
+        let model = Arc::clone(&character.model);
+        let to = exact_array(weights, target_count, model.targets.count, ["weights", "target_count"])?;
+        let coordinates = character.drive();
         to.fill(0.0);
-        for half in &character.model.targets.halves {
+        for half in &model.targets.halves {
             to[half.target] = (half.sign * coordinates[half.component]).max(0.0) / half.scale;
         }
         Ok(())

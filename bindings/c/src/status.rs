@@ -95,7 +95,7 @@ thread_local! {
 
 /// Runs the work of a function; errors and panics become a code and the thread's message.
 pub(crate) fn guard(work: impl FnOnce() -> Result<(), Failure>) -> i32 {
-    // What a panic leaves half done are numbers in buffers: every later call writes them anew.
+    // What a panic leaves half done is the caller's buffers, and evaluators, which characters renew.
     let failure = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(())) => return Status::Ok as i32,
         Ok(Err(failure)) => failure,

@@ -186,17 +186,18 @@ fn wrong_use_is_told_and_never_crashes() {
     }
     let place = tempfile::tempdir().unwrap();
     let program = test_program(place.path());
-    misuse(&|| Command::new(&program), place.path(), 101);
+    misuse(&|| Command::new(&program), place.path(), 101, 2000);
 }
 
 /// All of the program's parts about errors, and its threads.
-fn misuse(program: &dyn Fn() -> Command, place: &Path, step: usize) {
+fn misuse(program: &dyn Fn() -> Command, place: &Path, step: usize, trials: usize) {
     let sample = Sample::small();
     let (model, rig) = (place.join("model.glb"), place.join("rig.glb"));
     std::fs::write(&model, &sample.glb).unwrap();
     std::fs::write(&rig, eigenskin_io::rig_glb(&sample.read().0).unwrap()).unwrap();
     run(program().arg("misuse").arg(&model).arg(&rig));
     run(program().arg("truncated").arg(&model).arg(step.to_string()));
+    run(program().arg("damaged").arg(&model).arg(trials.to_string()));
     run(program().arg("threads").arg(&model));
 }
 
@@ -214,7 +215,7 @@ fn valgrind_finds_no_error_and_no_leak() {
         command.arg("--errors-for-leak-kinds=definite,possible").arg(&program);
         command
     };
-    misuse(&valgrind, place.path(), 1499);
+    misuse(&valgrind, place.path(), 1499, 20);
     let sample = Sample::small();
     let found = written_shapes(&mut valgrind(), &sample, "0", place.path());
     let native = written_shapes(&mut Command::new(&program), &sample, "0", place.path());

@@ -36,6 +36,7 @@ void write_shapes(const char *model, eigenskin_storage storage, const char *pose
 void write_facts(const char *model, const char *out);
 void misuse(const char *model, const char *rig);
 void truncated(const char *model, size_t step);
+void damaged(const char *model, size_t trials);
 void two_threads(const char *model);
 
 #endif

@@ -45,6 +45,50 @@ void truncated(const char *path, size_t step) {
     free(file.data);
 }
 
+/* Whatever a damaged file is taken for, using it does no harm. */
+static size_t use(const unsigned char *data, size_t size) {
+    eigenskin_model *model;
+    eigenskin_character *character;
+    eigenskin_status status = eigenskin_model_load(data, size, EIGENSKIN_F16, &model);
+    size_t vertices, targets;
+    float *room;
+    CHECK(status == EIGENSKIN_OK || status == EIGENSKIN_BAD_FILE || status == EIGENSKIN_UNSUPPORTED ||
+          status == EIGENSKIN_NOT_A_MODEL);
+    if (status != EIGENSKIN_OK) return 0;
+    vertices = eigenskin_vertex_count(model);
+    targets = eigenskin_target_count(model);
+    OK(eigenskin_character_new(model, &character));
+    room = allocated(3 * vertices + (targets < 100000 ? targets : 0), sizeof(float));
+    OK(eigenskin_evaluate(character, room, NULL, NULL, vertices));
+    if (targets < 100000) OK(eigenskin_target_weights(character, room, targets));
+    free(room);
+    eigenskin_character_free(character);
+    eigenskin_model_free(model);
+    return 1;
+}
+
+void damaged(const char *path, size_t trials) {
+    bytes file = read_file(path);
+    uint32_t random = 1;
+    size_t readable = 0;
+    for (size_t trial = 0; trial < trials; trial++) {
+        size_t at[3];
+        unsigned char old[3];
+        for (int i = 0; i < 3; i++) {
+            random = random * 1664525u + 1013904223u;
+            at[i] = (random >> 8) % file.size;
+            old[i] = file.data[at[i]];
+            /* Digits become other digits, so that much of the JSON stays readable. */
+            file.data[at[i]] = (unsigned char)(old[i] ^ (1u << (random >> 5) % 4));
+        }
+        readable += use(file.data, file.size);
+        for (int i = 3; i-- > 0;) file.data[at[i]] = old[i];
+    }
+    CHECK(use(file.data, file.size) == 1);
+    CHECK(readable > 0 && readable < trials);
+    free(file.data);
+}
+
 static void bad_questions(const eigenskin_model *model) {
     size_t joints = eigenskin_joint_count(model), controls = eigenskin_control_count(model), index = 77;
     size_t triangles = eigenskin_triangle_count(model), vertices = eigenskin_vertex_count(model);

@@ -41,10 +41,13 @@ int main(int argc, char **argv) {
         misuse(argv[2], argv[3]);
     } else if (argc == 4 && strcmp(argv[1], "truncated") == 0) {
         truncated(argv[2], (size_t)atoi(argv[3]));
+    } else if (argc == 4 && strcmp(argv[1], "damaged") == 0) {
+        damaged(argv[2], (size_t)atoi(argv[3]));
     } else if (argc == 3 && strcmp(argv[1], "threads") == 0) {
         two_threads(argv[2]);
     } else {
         fprintf(stderr, "usage: test shapes MODEL STORAGE POSES OUT | facts MODEL OUT | misuse MODEL RIG | truncated MODEL STEP"
+                        " | damaged MODEL TRIALS"
                         " | threads MODEL\n");
         return 2;
     }
