@@ -11,15 +11,19 @@ static void check(eigenskin_status status) {
 }
 
 int main(int argc, char **argv) {
-    static char glb[1 << 24];
     FILE *file = argc == 3 ? fopen(argv[1], "rb") : NULL;
     if (!file) return fprintf(stderr, "usage: skin MODEL.glb OUT.obj\n"), 2;
-    size_t size = fread(glb, 1, sizeof glb, file);
+    fseek(file, 0, SEEK_END);
+    size_t size = (size_t)ftell(file);
+    void *glb = malloc(size);
+    rewind(file);
+    size = glb ? fread(glb, 1, size, file) : 0;
     fclose(file);
 
     eigenskin_model *model;
     eigenskin_character *character;
     check(eigenskin_model_load(glb, size, EIGENSKIN_F16, &model));
+    free(glb); /* the model does not need it any more */
     check(eigenskin_character_new(model, &character));
 
     size_t joints = eigenskin_joint_count(model), vertices = eigenskin_vertex_count(model);
