@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eigenskin::baked::BakedEvaluator;
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin::glam::{DAffine3, DVec3, Vec3};
 use eigenskin::pose::Pose;
 
 use crate::coordinates::Coordinates;
@@ -18,6 +18,8 @@ pub struct EigenskinCharacter {
     /// an evaluation that did not come to its end may have left the evaluator with half a pose
     is_evaluating: bool,
     coordinates: Coordinates,
+    /// positions and normals on their way to a vertex buffer, `vertex`
+    pub(crate) arrays: [Vec<Vec3>; 2],
     pose: Pose,
 }
 
@@ -30,6 +32,7 @@ impl EigenskinCharacter {
             evaluator: BakedEvaluator::new(Arc::clone(&model.baked)),
             is_evaluating: false,
             coordinates: Coordinates::new(&model),
+            arrays: Default::default(),
             pose: model.rig().rest_pose(),
             model,
         }
@@ -291,7 +294,6 @@ pub unsafe extern "C" fn eigenskin_set_control(
 mod tests {
     use super::*;
     use crate::status::guard;
-    use eigenskin::glam::Vec3;
 
     #[test]
     fn a_panic_leaves_a_character_that_evaluates() {

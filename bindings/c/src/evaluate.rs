@@ -76,7 +76,7 @@ pub unsafe extern "C" fn eigenskin_evaluate(
             Some(pointers::array_mut(normals.cast::<Vec3>(), vertices, "normals")?)
         };
         if !tangents.is_null() {
-            character.model.tangents()?;
+            character.model.posed_tangents()?;
         }
         character.evaluate(|evaluator, pose| evaluator.evaluate(pose, positions, normals));
         Ok(())
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn eigenskin_evaluate_interleaved(
             return Err(Failure::size("float_count", float_count, expected));
         }
         if layout.tangent != NONE {
-            character.model.tangents()?;
+            character.model.posed_tangents()?;
         }
         let floats = pointers::array_mut(vertices, float_count, "vertices")?;
         interleave(character, floats, layout);
@@ -112,9 +112,10 @@ pub unsafe extern "C" fn eigenskin_evaluate_interleaved(
 }
 
 fn interleave(character: &mut EigenskinCharacter, floats: &mut [f32], layout: EigenskinLayout) {
-    let vertices = character.model.rig().vertex_count();
-    let mut positions = vec![Vec3::ZERO; vertices];
-    let mut normals = vec![Vec3::ZERO; if layout.normal == NONE { 0 } else { vertices }];
+    // A panic would keep them.
+    let [mut positions, mut normals] = std::mem::take(&mut character.arrays);
+    positions.resize(character.model.rig().vertex_count(), Vec3::ZERO);
+    normals.resize(positions.len(), Vec3::ZERO);
     let to_normals = (layout.normal != NONE).then_some(&mut normals[..]);
     character.evaluate(|evaluator, pose| evaluator.evaluate(pose, &mut positions, to_normals));
     for (vertex, floats) in floats.chunks_exact_mut(layout.stride).enumerate() {
@@ -123,6 +124,7 @@ fn interleave(character: &mut EigenskinCharacter, floats: &mut [f32], layout: Ei
             floats[layout.normal..][..3].copy_from_slice(&normals[vertex].to_array());
         }
     }
+    character.arrays = [positions, normals];
 }
 
 /// The coordinates of all components.
@@ -187,5 +189,11 @@ impl Loaded {
         self.tangents.as_deref().ok_or_else(|| {
             Failure::new(Status::Unsupported, "the file has no tangents; export the character with them")
         })
+    }
+
+    /// What the evaluator would need to pose them.
+    fn posed_tangents(&self) -> Result<(), Failure> {
+        self.tangents()?;
+        Err(Failure::new(Status::Unsupported, "this version does not pose tangents; ask without them"))
     }
 }
