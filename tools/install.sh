@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module,
-# CalculiX, a C compiler and valgrind.
+# CalculiX, compilers of C and C++, valgrind.
 #
 #   bash tools/install.sh BUILD_DIR LOG_DIR
 #
@@ -39,6 +39,7 @@ debian_packages() {
   find_chromium >/dev/null || missing+=(chromium)
   command -v ccx >/dev/null || missing+=(calculix-ccx)
   echo '#include <stdio.h>' | cc -x c -fsyntax-only - 2>/dev/null || missing+=(gcc libc6-dev)
+  command -v c++ >/dev/null || missing+=(g++)
   command -v valgrind >/dev/null || missing+=(valgrind)
   find_python >/dev/null || missing+=(python3 python3-venv)
   if command -v dpkg-query >/dev/null; then
