@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Block, Path, Storage};
+use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Block, Output, Path, Storage};
 use eigenskin::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation, Tail};
 use eigenskin::glam::{Affine3A, DAffine3, DQuat, DVec3, Mat4, Vec3};
 use eigenskin::mesh::Mesh;
@@ -53,6 +53,15 @@ fn in_cache() {
     ] {
         bench.add(name, vertices, baked_order(model, storage, path));
     }
+    bench.add("drivers", vertices, {
+        let mut evaluator = BakedEvaluator::new(baked(&five, Storage::F16));
+        let poses = [pose(&rig, 0.1), pose(&rig, -0.15)];
+        let mut turn = 0;
+        move || {
+            turn = 1 - turn;
+            std::hint::black_box(evaluator.drive(&poses[turn]));
+        }
+    });
     bench.add("plain, caller's order", vertices, callers_order(&plain, Storage::F32));
     bench.add("5 components f16, caller's order", vertices, callers_order(&five, Storage::F16));
     bench.run(100);
@@ -160,7 +169,9 @@ fn baked_order(model: &Model, storage: Storage, path: Option<Path>) -> impl FnMu
     let mut turn = 0;
     move || {
         turn = 1 - turn;
-        evaluator.evaluate_baked_order(&poses[turn], &mut positions, Some(&mut normals));
+        let output =
+            Output::Blocks { positions: &mut positions, normals: Some(&mut normals), tangents: None };
+        evaluator.evaluate_to(&poses[turn], output);
         std::hint::black_box((&positions, &normals));
     }
 }

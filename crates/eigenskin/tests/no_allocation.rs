@@ -8,7 +8,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
-use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Block, Path};
+use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Block, Output, Path};
 use eigenskin::deformers::{
     BlackBox, Cage, Deformer, DeformerStack, Lattice, LatticeBasis, Smoothing, SmoothingWeighting, Wrap,
 };
@@ -97,7 +97,8 @@ fn playing_a_frame_allocates_nothing() {
             let before = ALLOCATIONS.with(Cell::get);
             for pose in &poses {
                 evaluator.evaluate(pose, &mut positions, Some(&mut normals));
-                evaluator.evaluate_baked_order(pose, &mut blocks, None);
+                let output = Output::Blocks { positions: &mut blocks, normals: None, tangents: None };
+                evaluator.evaluate_to(pose, output);
             }
             assert_eq!(ALLOCATIONS.with(Cell::get) - before, 0, "{base:?} {path:?}");
             assert!(before > 0, "the allocator counts");

@@ -1,17 +1,18 @@
 //! From a model to tables.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
 use super::lanes::{Block, LANES, Lanes};
-use super::order::{Needs, OrderedGroup, order};
-use super::storage::{Displacements, Fields, Stored, StoredBlock};
-use super::{AfterPart, BakeParams, BakeReport, BakedModel, Coordinate, Group, Span, Storage, Tables};
+use super::order::{Mover, Needs, OrderedGroup, order};
+use super::radial::RadialTable;
+use super::storage::{Displacements, Fields, Stored, StoredBlock, decoded_number};
+use super::{AfterPart, BakeParams, BakeReport, BakedModel, Coordinate, Group, PIECE, Span, Storage, Tables};
 use crate::model::{Frame, Layer, Model, Stage};
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
-use crate::weights::Influence;
 
 /// A layer, or the vertices of it that share one frame after skinning.
 struct Part<'a> {
@@ -44,12 +45,22 @@ pub(super) fn bake(model: &Model, skinning: BaseSkinning, params: BakeParams) ->
     };
     let report = report_of(rig, &tables, &displacements, storage_error);
     let mut component_count = 0;
-    let mut drivers = Vec::new();
+    let (mut drivers, mut radial) = (Vec::new(), Vec::new());
     for layer in model.layers() {
+        radial.push(RadialTable::new(&layer.driver));
         drivers.push((layer.driver.clone(), component_count));
         component_count += layer.component_count();
     }
-    BakedModel { rig: Arc::clone(rig), skinning, drivers, component_count, tables, displacements, report }
+    BakedModel {
+        rig: Arc::clone(rig),
+        skinning,
+        drivers,
+        radial,
+        component_count,
+        tables,
+        displacements,
+        report,
+    }
 }
 
 fn parts_of(model: &Model) -> Vec<Part<'_>> {
@@ -98,22 +109,26 @@ fn heaviest_joint(rig: &Rig, vertex: u32) -> u32 {
     rig.weights().of(vertex as usize).first().map_or(unmoved, |influence| influence.joint)
 }
 
-/// What moves a vertex, never nothing: vertices without joints follow one that never moves.
-fn influences_of(rig: &Rig, skinning: BaseSkinning, vertex: u32) -> Vec<Influence> {
+/// What moves a vertex, never nothing, the heaviest first: vertices without joints follow one that never
+/// moves.
+fn movers_of(rig: &Rig, skinning: BaseSkinning, vertex: u32) -> Vec<(Mover, f32)> {
     let influences = rig.weights().of(vertex as usize);
+    let heaviest = heaviest_joint(rig, vertex);
     if influences.is_empty() || skinning == BaseSkinning::Rigid {
-        return vec![Influence { joint: heaviest_joint(rig, vertex), weight: 1.0 }];
+        return vec![(Mover { joint: heaviest, pivot: heaviest }, 1.0)];
     }
-    influences.to_vec()
+    let is_dual = skinning == BaseSkinning::DualQuaternion;
+    let mover = |joint| Mover { joint, pivot: if is_dual { heaviest } else { joint } };
+    influences.iter().map(|influence| (mover(influence.joint), influence.weight)).collect()
 }
 
 fn needs_of(rig: &Rig, skinning: BaseSkinning, parts: &[Part]) -> Vec<Needs> {
     let mut needs: Vec<Needs> = (0..rig.vertex_count() as u32)
         .map(|vertex| {
-            let mut joints: Vec<u32> =
-                influences_of(rig, skinning, vertex).iter().map(|influence| influence.joint).collect();
-            joints.sort_unstable();
-            Needs { joints, parts: Vec::new() }
+            let mut movers: Vec<Mover> =
+                movers_of(rig, skinning, vertex).into_iter().map(|(mover, _)| mover).collect();
+            movers.sort_unstable();
+            Needs { movers, parts: Vec::new() }
         })
         .collect();
     for (index, part) in parts.iter().enumerate() {
@@ -128,48 +143,77 @@ fn needs_of(rig: &Rig, skinning: BaseSkinning, parts: &[Part]) -> Vec<Needs> {
 
 /// Everything but displacements and coordinates.
 fn tables_of(rig: &Rig, skinning: BaseSkinning, groups: &[OrderedGroup]) -> Tables {
-    let mut tables = Tables { centre: rig.mesh().bounds().centre, ..Tables::default() };
+    let unweighted = usize::from(skinning != BaseSkinning::DualQuaternion);
+    let mut tables = Tables { centre: rig.mesh().bounds().centre, unweighted, ..Tables::default() };
     let centred =
         |vertex: u32| (rig.mesh().positions()[vertex as usize].as_dvec3() - tables.centre).as_vec3();
     for group in groups {
-        let joints = &group.needs.joints;
+        let movers = &group.needs.movers;
         tables.groups.push(Group {
             first_block: tables.positions.len(),
             block_count: group.vertices.len() / LANES,
-            joints: Span { first: tables.joints.len(), count: joints.len() },
+            movers: Span { first: tables.movers.len(), count: movers.len() },
             first_weight: tables.weights.len(),
             ..Group::default()
         });
-        tables.joints.extend(joints);
+        tables.movers.extend(movers);
+        tables.most_movers = tables.most_movers.max(movers.len());
         for vertices in group.vertices.chunks_exact(LANES) {
-            let first_weight = tables.weights.len();
-            tables.weights.resize(first_weight + joints.len(), Lanes::default());
+            let mut weights = vec![Lanes::default(); movers.len()];
             let (mut positions, mut normals) = (Block::default(), Block::default());
             let mut heaviest = [0; LANES];
             for (lane, &vertex) in vertices.iter().enumerate() {
-                put(&mut positions, lane, centred(vertex));
-                put(&mut normals, lane, rig.mesh().normals()[vertex as usize]);
-                for (rank, influence) in influences_of(rig, skinning, vertex).into_iter().enumerate() {
-                    let Ok(slot) = joints.binary_search(&influence.joint) else { continue };
-                    tables.weights[first_weight + slot].0[lane] = influence.weight;
+                positions.put(lane, centred(vertex));
+                normals.put(lane, rig.mesh().normals()[vertex as usize]);
+                for (rank, (mover, weight)) in movers_of(rig, skinning, vertex).into_iter().enumerate() {
+                    let Ok(slot) = movers.binary_search(&mover) else { continue };
+                    weights[slot].0[lane] = weight;
                     if rank == 0 {
                         heaviest[lane] = slot as u32;
                     }
                 }
             }
+            tables.weights.extend(&weights[unweighted..]);
             tables.positions.push(positions);
             tables.normals.push(normals);
             tables.heaviest.push(heaviest);
             tables.vertices.push(std::array::from_fn(|lane| vertices[lane]));
         }
     }
+    tables.pieces = pieces(&tables.groups);
     tables
 }
 
-fn put(block: &mut Block, lane: usize, vector: Vec3) {
-    for axis in 0..3 {
-        block.0[axis][lane] = vector[axis];
+/// Runs of groups of at most [`PIECE`] blocks.
+fn pieces(groups: &[Group]) -> Vec<Range<usize>> {
+    let mut pieces: Vec<Range<usize>> = Vec::new();
+    let mut blocks = 0;
+    for (index, group) in groups.iter().enumerate() {
+        blocks += group.block_count;
+        match pieces.last_mut() {
+            Some(last) if blocks <= PIECE => last.end = index + 1,
+            _ => {
+                pieces.push(index..index + 1);
+                blocks = group.block_count;
+            }
+        }
     }
+    pieces
+}
+
+/// Rest tangents in baked order, and their handedness.
+pub(super) fn tangents_of(tables: &Tables, tangents: &[Vec4]) -> (Vec<Block>, Vec<Lanes>) {
+    tables
+        .vertices
+        .iter()
+        .map(|vertices| {
+            let mut block = Block::default();
+            for (lane, &vertex) in vertices.iter().enumerate() {
+                block.put(lane, tangents[vertex as usize].truncate());
+            }
+            (block, Lanes(vertices.map(|vertex| tangents[vertex as usize].w)))
+        })
+        .unzip()
 }
 
 /// Stores all displacements, fills in the coordinates of the groups, and gives the largest error.
@@ -291,7 +335,7 @@ fn store<T: Stored>(
             for axis in 0..3 {
                 let stored = T::encode(field[entry][axis], scale);
                 block.0[axis][lane] = stored;
-                let back = f64::from(stored.decode()) * f64::from(scale);
+                let back = decoded_number(stored, scale);
                 if largest > 0.0 {
                     let miss = (back - f64::from(field[entry][axis])).abs() / f64::from(largest);
                     *error = error.max(miss);

@@ -1,15 +1,19 @@
 //! Plays baked models.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::Vec3;
+use rayon::ThreadPool;
 
 use super::drivers::DriverState;
 use super::frame::FrameData;
-use super::kernel::{self, Input};
-use super::lanes::{Block, LANES};
+use super::kernel::{self, Input, Shape};
+use super::lanes::{Block, Lanes, Portable};
+use super::output::Output;
 use super::storage::{Displacements, Fields, Stored};
-use super::{BakedModel, Group, LONGEST_GROUP, scalar};
+use super::threads::Threads;
+use super::{BakedModel, Group, PIECE, scalar};
 use crate::pose::Pose;
 
 /// The instructions that are used. All give the same shapes, within rounding.
@@ -35,42 +39,64 @@ impl Path {
         }
         &[Self::Scalar, Self::Portable]
     }
+
+    /// The fastest path of this machine.
+    pub fn fastest() -> Self {
+        Self::available().last().copied().unwrap_or(Self::Portable)
+    }
 }
 
-/// A baked model with the memory to evaluate it. Allocates when made, never per frame.
+/// A baked model with the memory to evaluate it. Allocates when made, never per frame (but for what
+/// rayon does if there are threads).
 #[derive(Debug)]
 pub struct BakedEvaluator {
-    baked: Arc<BakedModel>,
+    pub(super) baked: Arc<BakedModel>,
     path: Path,
     drivers: DriverState,
     frame: FrameData,
-    /// positions and normals of some groups before they are put in the caller's order
-    pieces: [Vec<Block>; 2],
+    worker: Worker,
+    threads: Option<Threads>,
 }
 
-/// Blocks that are skinned before they are put in the caller's order: few enough to stay in the
-/// nearest cache.
-const PIECE: usize = 2 * LONGEST_GROUP;
+/// The memory of one thread.
+#[derive(Debug)]
+pub(super) struct Worker {
+    /// joints of one group, as the kernels like them
+    pub joints: Vec<[Lanes; 12]>,
+    /// positions, normals and tangents of some groups before they are put in the caller's order
+    pub piece: [Vec<Block>; 3],
+}
 
-/// Where shapes go.
-enum Output<'a> {
-    Caller(&'a mut [Vec3], Option<&'a mut [Vec3]>),
-    Baked(&'a mut [Block], Option<&'a mut [Block]>),
+impl Worker {
+    pub fn new(baked: &BakedModel) -> Self {
+        let piece = || vec![Block::default(); PIECE];
+        Self {
+            joints: vec![[Lanes::default(); 12]; baked.tables.most_movers],
+            piece: [piece(), piece(), piece()],
+        }
+    }
 }
 
 impl BakedEvaluator {
     /// Prepares to evaluate `baked` with the fastest instructions of this machine.
     pub fn new(baked: Arc<BakedModel>) -> Self {
-        let path = Path::available().last().copied().unwrap_or(Path::Portable);
         let drivers = DriverState::new(&baked);
         let frame = FrameData::new(&baked);
-        let pieces = [vec![Block::default(); PIECE], vec![Block::default(); PIECE]];
-        Self { baked, path, drivers, frame, pieces }
+        let worker = Worker::new(&baked);
+        Self { baked, path: Path::fastest(), drivers, frame, worker, threads: None }
     }
 
     /// The same with chosen instructions; `None` if this machine does not have them.
     pub fn with_path(baked: Arc<BakedModel>, path: Path) -> Option<Self> {
         Path::available().contains(&path).then(|| Self { path, ..Self::new(baked) })
+    }
+
+    /// The same with a thread pool to share the work. Worth it for large shapes: below some ten thousand
+    /// vertices threads wait for each other longer than they work.
+    #[must_use]
+    pub fn with_threads(mut self, pool: Arc<ThreadPool>) -> Self {
+        self.threads = Some(Threads::new(&self.baked, pool));
+        self
     }
 
     /// The baked model.
@@ -93,145 +119,122 @@ impl BakedEvaluator {
         self.drivers.computed_layers()
     }
 
+    /// Only the drivers: the coordinates of all layers for a pose.
+    pub fn drive(&mut self, pose: &Pose) -> &[f32] {
+        self.drivers.drive(&self.baked, self.path, pose);
+        self.drivers.coordinates()
+    }
+
     /// Posed positions and, if asked for, unit normals, into the caller's slices (both `vertex`).
     ///
     /// # Panics
     /// If a slice has another length than the rig has vertices, or the pose is of another rig.
     pub fn evaluate(&mut self, pose: &Pose, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
-        let vertices = self.baked.rig.vertex_count();
-        assert_eq!(positions.len(), vertices, "positions of another rig");
-        assert!(normals.as_ref().is_none_or(|normals| normals.len() == vertices), "normals of another rig");
-        self.set(pose);
-        self.skin(Output::Caller(positions, normals));
+        self.evaluate_to(pose, Output::Arrays { positions, normals, tangents: None });
     }
 
-    /// The same in baked order (both `block`), which is faster: nothing has to be put back in order.
-    /// [`BakedModel::vertices`] says which vertex is where.
+    /// The posed shape, in the layout of the caller's choice.
     ///
     /// # Panics
-    /// If a slice has another length than the model has blocks, or the pose is of another rig.
-    pub fn evaluate_baked_order(
-        &mut self,
-        pose: &Pose,
-        positions: &mut [Block],
-        normals: Option<&mut [Block]>,
-    ) {
-        let blocks = self.baked.block_count();
-        assert_eq!(positions.len(), blocks, "positions of another model");
-        assert!(normals.as_ref().is_none_or(|normals| normals.len() == blocks), "normals of another model");
-        self.set(pose);
-        self.skin(Output::Baked(positions, normals));
+    /// If [`Output::check`] refuses the output, or the pose is of another rig.
+    pub fn evaluate_to(&mut self, pose: &Pose, mut output: Output) {
+        self.set(pose, &output);
+        if let Some(threads) = &mut self.threads {
+            return threads.skin(&self.baked, &self.frame, self.path, &mut output);
+        }
+        let baked = Arc::clone(&self.baked);
+        for piece in &baked.tables.pieces {
+            self.skin_piece(piece, &mut output);
+        }
     }
 
-    fn set(&mut self, pose: &Pose) {
-        self.drivers.drive(&self.baked, pose);
-        self.frame.set_coordinates(&self.baked, self.drivers.coordinates());
+    /// Takes over a pose.
+    pub(super) fn set(&mut self, pose: &Pose, output: &Output) {
+        if let Err(error) = output.check(&self.baked) {
+            panic!("{error}");
+        }
+        self.drivers.drive(&self.baked, self.path, pose);
+        let factor = self.baked.displacements.factor(self.path);
+        self.frame.set_coordinates(&self.baked, self.drivers.coordinates(), factor);
         self.frame.set_pose(&self.baked, pose);
     }
 
-    fn skin(&mut self, output: Output) {
-        let baked = Arc::clone(&self.baked);
-        match &baked.displacements {
-            Displacements::F32(fields) => self.skin_stored(&baked, fields, output),
-            Displacements::F16(fields) => self.skin_stored(&baked, fields, output),
-            Displacements::I16(fields) => self.skin_stored(&baked, fields, output),
+    /// Skins some groups and puts them where they belong.
+    pub(super) fn skin_piece(&mut self, piece: &Range<usize>, output: &mut Output) {
+        let groups = &self.baked.tables.groups[piece.clone()];
+        let first = groups.first().map_or(0, |group| group.first_block);
+        let blocks: usize = groups.iter().map(|group| group.block_count).sum();
+        let Worker { joints, piece } = &mut self.worker;
+        if let Output::Blocks { positions, normals, tangents } = output {
+            let parts = [Some(&mut **positions), normals.as_deref_mut(), tangents.as_deref_mut()];
+            let shape = parts.map(|part| part.map_or(&mut [][..], |part| &mut part[first..first + blocks]));
+            return skin(self.path, &self.baked, &self.frame, groups, joints, shape);
         }
-    }
-
-    fn skin_stored<T: Stored>(&mut self, baked: &BakedModel, fields: &Fields<T>, output: Output) {
-        let input = Input { tables: &baked.tables, fields, frame: &self.frame, skinning: baked.skinning };
-        if self.path == Path::Scalar {
-            return skin_scalar(&input, output);
-        }
-        match output {
-            Output::Baked(positions, normals) => {
-                run(self.path, &input, &baked.tables.groups, positions, normals);
-            }
-            Output::Caller(positions, normals) => {
-                skin_in_pieces(self.path, &input, &mut self.pieces, positions, normals);
+        let mut shape = piece.each_mut().map(|part| &mut part[..blocks]);
+        for (part, wanted) in shape.iter_mut().zip(output.wanted()) {
+            if !wanted {
+                *part = &mut [];
             }
         }
+        skin(self.path, &self.baked, &self.frame, groups, joints, shape);
+        output.scatter(&self.baked, first, piece.each_ref().map(|part| &part[..blocks]));
     }
 }
 
-fn skin_scalar<T: Stored>(input: &Input<T>, mut output: Output) {
-    scalar::run(input, |block, lane, position, normal| match &mut output {
-        Output::Caller(positions, normals) => {
-            let vertex = input.tables.vertices[block][lane] as usize;
-            positions[vertex] = position;
-            if let Some(normals) = normals {
-                normals[vertex] = normal;
-            }
-        }
-        Output::Baked(positions, normals) => {
-            for axis in 0..3 {
-                positions[block].0[axis][lane] = position[axis];
-                if let Some(normals) = normals {
-                    normals[block].0[axis][lane] = normal[axis];
-                }
-            }
-        }
-    });
-}
-
-/// Some groups at a time, then these in the caller's order.
-fn skin_in_pieces<T: Stored>(
+/// Skins consecutive groups into blocks.
+pub(super) fn skin(
     path: Path,
-    input: &Input<T>,
-    [piece, normal_piece]: &mut [Vec<Block>; 2],
-    positions: &mut [Vec3],
-    mut normals: Option<&mut [Vec3]>,
-) {
-    let mut groups = &input.tables.groups[..];
-    while let Some(first) = groups.first() {
-        let mut blocks = 0;
-        let count = groups
-            .iter()
-            .take_while(|group| {
-                blocks += group.block_count;
-                blocks <= PIECE
-            })
-            .count();
-        let (own, others) = groups.split_at(count);
-        groups = others;
-        let blocks: usize = own.iter().map(|group| group.block_count).sum();
-        let (to, to_normals) = (&mut piece[..blocks], &mut normal_piece[..blocks]);
-        let vertices = &input.tables.vertices[first.first_block..][..blocks];
-        match &mut normals {
-            None => run(path, input, own, to, None),
-            Some(normals) => {
-                run(path, input, own, to, Some(&mut *to_normals));
-                scatter(to_normals, vertices, normals);
-            }
-        }
-        scatter(to, vertices, positions);
-    }
-}
-
-fn scatter(blocks: &[Block], vertices: &[[u32; LANES]], to: &mut [Vec3]) {
-    for (Block([x, y, z]), vertices) in blocks.iter().zip(vertices) {
-        for lane in 0..LANES {
-            to[vertices[lane] as usize] = Vec3::new(x[lane], y[lane], z[lane]);
-        }
-    }
-}
-
-fn run<T: Stored>(
-    path: Path,
-    input: &Input<T>,
+    baked: &BakedModel,
+    frame: &FrameData,
     groups: &[Group],
-    positions: &mut [Block],
-    normals: Option<&mut [Block]>,
+    joints: &mut [[Lanes; 12]],
+    shape: Shape,
 ) {
-    #[cfg(target_arch = "x86_64")]
-    if path == Path::Avx2 {
+    match &baked.displacements {
+        Displacements::F32(fields) => skin_stored(path, baked, fields, frame, groups, joints, shape),
+        Displacements::F16(fields) => skin_stored(path, baked, fields, frame, groups, joints, shape),
+        Displacements::I16(fields) => skin_stored(path, baked, fields, frame, groups, joints, shape),
+    }
+}
+
+fn skin_stored<T: Stored>(
+    path: Path,
+    baked: &BakedModel,
+    fields: &Fields<T>,
+    frame: &FrameData,
+    groups: &[Group],
+    joints: &mut [[Lanes; 12]],
+    shape: Shape,
+) {
+    let input = Input { tables: &baked.tables, fields, frame, skinning: baked.skinning };
+    match path {
+        Path::Scalar => scalar::run(&input, groups, shape),
+        Path::Portable => kernel::portable(&input, groups, joints, shape),
+        #[cfg(target_arch = "x86_64")]
         #[allow(unsafe_code, reason = "instructions were asked for when the path was chosen")]
         // SAFETY: a path is only taken from `Path::available`, which lists this one only where the
         // processor has all three extensions.
-        unsafe {
-            kernel::avx2(input, groups, positions, normals);
-        }
-        return;
+        Path::Avx2 => unsafe { kernel::avx2(&input, groups, joints, shape) },
+        #[cfg(not(target_arch = "x86_64"))]
+        Path::Avx2 => kernel::portable(&input, groups, joints, shape),
     }
-    kernel::portable(input, groups, positions, normals);
+}
+
+impl Displacements {
+    /// What decoded numbers are multiplied with besides their scales.
+    fn factor(&self, path: Path) -> f32 {
+        match self {
+            Self::F32(_) => of_path::<f32>(path),
+            Self::F16(_) => of_path::<super::storage::Half>(path),
+            Self::I16(_) => of_path::<i16>(path),
+        }
+    }
+}
+
+fn of_path<T: Stored>(path: Path) -> f32 {
+    match path {
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx2 => T::factor::<super::lanes::Avx2>(),
+        _ => T::factor::<Portable>(),
+    }
 }

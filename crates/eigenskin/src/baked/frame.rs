@@ -76,11 +76,12 @@ impl FrameData {
         self.dual_quaternions[joint] = dual_quaternion(rotation, translation + rotation * centre);
     }
 
-    /// Takes over the coordinates of all layers.
-    pub fn set_coordinates(&mut self, baked: &BakedModel, coordinates: &[f32]) {
+    /// Takes over the coordinates of all layers; `factor` is what stored displacements need besides their
+    /// scales.
+    pub fn set_coordinates(&mut self, baked: &BakedModel, coordinates: &[f32], factor: f32) {
         let scale = |to: &mut [f32], from: &[Coordinate]| {
             for (to, from) in to.iter_mut().zip(from) {
-                *to = coordinates[from.component as usize] * from.scale;
+                *to = coordinates[from.component as usize] * (from.scale * factor);
             }
         };
         scale(&mut self.before, &baked.tables.before);

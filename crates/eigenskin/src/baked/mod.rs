@@ -2,25 +2,32 @@
 //!
 //! [`BakedModel`] puts vertices that share joints and corrections side by side, eight to a block, as
 //! structures of arrays, and stores displacements in 16 or 32 bits. [`BakedEvaluator`] plays it:
-//! drivers in `f64` exactly as [`crate::evaluate`] has them, blending and displacements in `f32`.
+//! drivers in `f64` as [`crate::evaluate`] has them, blending and displacements in `f32`.
 //! It is compared with that reference in tests; where the two differ, the reference is right.
 
 mod bake;
+mod blend;
 mod drivers;
 mod evaluator;
 mod frame;
 mod kernel;
 mod lanes;
 mod order;
+mod output;
+mod radial;
 mod scalar;
 mod storage;
+mod threads;
 
 pub use evaluator::{BakedEvaluator, Path};
 pub use lanes::{Block, LANES};
+pub use output::{Output, OutputError, VertexLayout};
+pub use threads::{evaluate_crowd, evaluate_crowd_in};
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use glam::DVec3;
+use glam::{DVec3, Vec4};
 
 use crate::deformers::Base;
 use crate::driver::Driver;
@@ -28,6 +35,8 @@ use crate::model::Model;
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
 use lanes::Lanes;
+use order::Mover;
+use radial::RadialTable;
 use storage::Displacements;
 
 /// How displacements are stored. Rest shape, normals and skin weights are always `f32`.
@@ -80,6 +89,20 @@ pub enum BakeError {
         /// name of the chain
         name: String,
     },
+    /// Another number of tangents.
+    #[error("there are {found} tangents for {vertices} vertices")]
+    Tangents {
+        /// tangents given
+        found: usize,
+        /// vertices of the rig
+        vertices: usize,
+    },
+    /// NaN or infinity.
+    #[error("the tangent of vertex {vertex} is not finite")]
+    BadTangent {
+        /// the vertex
+        vertex: usize,
+    },
 }
 
 /// A model in the order and storage that evaluates fast. Immutable; evaluators share it.
@@ -89,6 +112,8 @@ pub struct BakedModel {
     skinning: BaseSkinning,
     /// `layer`: driver and first coordinate
     drivers: Vec<(Driver, usize)>,
+    /// `layer`: its kernels in rows, if it has any
+    radial: Vec<Option<RadialTable>>,
     component_count: usize,
     tables: Tables,
     displacements: Displacements,
@@ -97,19 +122,32 @@ pub struct BakedModel {
 
 /// Longer runs of alike blocks are cut, so that pieces of a shape can be finished one by one.
 const LONGEST_GROUP: usize = 32;
+/// Blocks that are skinned before they are put in the caller's order: few enough to stay in the
+/// nearest cache.
+const PIECE: usize = 2 * LONGEST_GROUP;
 
 /// All that does not depend on the storage of displacements.
 #[derive(Debug, Default)]
 struct Tables {
     groups: Vec<Group>,
+    /// runs of groups of at most [`PIECE`] blocks
+    pieces: Vec<Range<usize>>,
     /// joints of all groups; the number of joints itself stands for "does not move"
-    joints: Vec<u32>,
-    /// `group → block × joint`
+    movers: Vec<Mover>,
+    /// `group → block × joint`, without the first `unweighted` joints of each group
     weights: Vec<Lanes>,
+    /// one where maps add up linearly: the first joint's weight is what the others leave of one
+    unweighted: usize,
+    /// joints of the group that has most
+    most_movers: usize,
     /// `block`: rest positions about `centre`
     positions: Vec<Block>,
     /// `block`
     normals: Vec<Block>,
+    /// `block`; empty unless given
+    tangents: Vec<Block>,
+    /// `block`: the side of the third axis, 1 or −1; empty without tangents
+    handedness: Vec<Lanes>,
     /// `block`: which of its group's joints is each lane's heaviest
     heaviest: Vec<[u32; LANES]>,
     /// `block`: the vertex of each lane; lanes that fill a block repeat another one's vertex
@@ -133,7 +171,7 @@ struct Tables {
 struct Group {
     first_block: usize,
     block_count: usize,
-    joints: Span,
+    movers: Span,
     first_weight: usize,
     before: Span,
     first_before: usize,
@@ -180,6 +218,25 @@ impl BakedModel {
             Base::Skinning(skinning) => Ok(bake::bake(model, *skinning, *params)),
             Base::Deformers(stack) => Err(BakeError::Deformers { name: stack.name.clone() }),
         }
+    }
+
+    /// The same with rest tangents (`vertex`; w is the side of the third axis, as in glTF), so that
+    /// posed ones can be asked for.
+    pub fn with_tangents(mut self, tangents: &[Vec4]) -> Result<Self, BakeError> {
+        let vertices = self.rig.vertex_count();
+        if tangents.len() != vertices {
+            return Err(BakeError::Tangents { found: tangents.len(), vertices });
+        }
+        if let Some(vertex) = tangents.iter().position(|tangent| !tangent.is_finite()) {
+            return Err(BakeError::BadTangent { vertex });
+        }
+        (self.tables.tangents, self.tables.handedness) = bake::tangents_of(&self.tables, tangents);
+        Ok(self)
+    }
+
+    /// Whether posed tangents can be asked for.
+    pub fn has_tangents(&self) -> bool {
+        self.tables.tangents.len() == self.tables.positions.len() && !self.tables.tangents.is_empty()
     }
 
     /// What baking made of the model.

@@ -11,10 +11,19 @@ use std::collections::BTreeMap;
 use super::LONGEST_GROUP;
 use super::lanes::LANES;
 
+/// A joint that moves vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mover {
+    pub joint: u32,
+    /// the vertices' heaviest joint, towards which dual quaternions are turned before they add up; the
+    /// joint itself if it is not needed
+    pub pivot: u32,
+}
+
 /// Joints and parts of corrections, each rising.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(super) struct Needs {
-    pub joints: Vec<u32>,
+    pub movers: Vec<Mover>,
     pub parts: Vec<u32>,
 }
 
@@ -77,7 +86,7 @@ fn shared_blocks(left_over: Vec<(Needs, Vec<u32>)>, components: &[usize]) -> Vec
                 .min_by_key(|(_, (other, _))| added_cost(&needs, other, components));
             let Some((best, _)) = best else { break };
             let (other, more) = window.remove(best);
-            needs.joints = union(&needs.joints, &other.joints);
+            needs.movers = union(&needs.movers, &other.movers);
             needs.parts = union(&needs.parts, &other.parts);
             vertices.extend(more);
         }
@@ -89,8 +98,8 @@ fn shared_blocks(left_over: Vec<(Needs, Vec<u32>)>, components: &[usize]) -> Vec
 /// Work that `other` adds to a block, less the work it would be on its own.
 fn added_cost(needs: &Needs, other: &Needs, components: &[usize]) -> i64 {
     let mut cost = 0;
-    for joint in &other.joints {
-        cost += if needs.joints.binary_search(joint).is_ok() { -1 } else { 1 } * JOINT_COST as i64;
+    for mover in &other.movers {
+        cost += if needs.movers.binary_search(mover).is_ok() { -1 } else { 1 } * JOINT_COST as i64;
     }
     for part in &other.parts {
         let work = (COMPONENT_COST * components[*part as usize]) as i64;
@@ -99,7 +108,7 @@ fn added_cost(needs: &Needs, other: &Needs, components: &[usize]) -> i64 {
     cost
 }
 
-fn union(a: &[u32], b: &[u32]) -> Vec<u32> {
+fn union<T: Copy + Ord>(a: &[T], b: &[T]) -> Vec<T> {
     let mut all = [a, b].concat();
     all.sort_unstable();
     all.dedup();
@@ -111,7 +120,8 @@ mod tests {
     use super::*;
 
     fn needs(joints: &[u32], parts: &[u32]) -> Needs {
-        Needs { joints: joints.to_vec(), parts: parts.to_vec() }
+        let movers = joints.iter().map(|&joint| Mover { joint, pivot: joint }).collect();
+        Needs { movers, parts: parts.to_vec() }
     }
 
     #[test]

@@ -4,15 +4,16 @@
 use glam::{Affine3A, Mat3, Quat, Vec3};
 
 use super::frame::FrameData;
-use super::kernel::{Input, SMALLEST_SQUARE};
+use super::kernel::{Input, SMALLEST_SQUARE, Shape};
 use super::lanes::LANES;
 use super::storage::{Stored, StoredBlock};
 use super::{Group, Tables};
 use crate::skinning::BaseSkinning;
 
-/// Calls `put` with block, lane, position and normal of every lane.
-pub(super) fn run<T: Stored>(input: &Input<T>, mut put: impl FnMut(usize, usize, Vec3, Vec3)) {
-    for group in &input.tables.groups {
+/// Skins consecutive groups.
+pub(super) fn run<T: Stored>(input: &Input<T>, groups: &[Group], mut shape: Shape) {
+    let first_block = groups.first().map_or(0, |group| group.first_block);
+    for group in groups {
         for block in 0..group.block_count {
             for lane in 0..LANES {
                 let map = match input.skinning {
@@ -23,24 +24,22 @@ pub(super) fn run<T: Stored>(input: &Input<T>, mut put: impl FnMut(usize, usize,
                         dual_quaternion(input.tables, input.frame, group, block, lane)
                     }
                 };
-                let (position, normal) = vertex(input, group, block, lane, map);
-                put(group.first_block + block, lane, position, normal);
+                let posed = vertex(input, group, block, lane, map);
+                for (part, vector) in shape.iter_mut().zip(posed) {
+                    if let Some(block) = part.get_mut(group.first_block - first_block + block) {
+                        block.put(lane, vector);
+                    }
+                }
             }
         }
     }
 }
 
-fn vertex<T: Stored>(
-    input: &Input<T>,
-    group: &Group,
-    block: usize,
-    lane: usize,
-    map: Affine3A,
-) -> (Vec3, Vec3) {
+/// Position, normal and tangent.
+fn vertex<T: Stored>(input: &Input<T>, group: &Group, block: usize, lane: usize, map: Affine3A) -> [Vec3; 3] {
     let Input { tables, fields, frame, .. } = input;
     let at = group.first_block + block;
-    let lane_of = |block: &[[f32; LANES]; 3]| Vec3::new(block[0][lane], block[1][lane], block[2][lane]);
-    let rest = lane_of(&tables.positions[at].0)
+    let rest = tables.positions[at].get(lane)
         + sum(
             group.before.of(&frame.before),
             &fields.before[group.first_before + block * group.before.count..],
@@ -56,15 +55,21 @@ fn vertex<T: Stored>(
         first += count;
         stored += count;
     }
-    let normal = lane_of(&tables.normals[at].0)
+    let normal = tables.normals[at].get(lane)
         + sum(
             group.turning.of(&frame.turning),
             &fields.turning[group.first_turning + block * group.turning.count..],
             lane,
         );
-    let normal = map.transform_vector3(normal);
-    let squared = normal.length_squared();
-    (position, if squared > SMALLEST_SQUARE { normal / squared.sqrt() } else { Vec3::Z })
+    let normal = unit(map.transform_vector3(normal), Vec3::Z);
+    let tangent = tables.tangents.get(at).map_or(Vec3::ZERO, |block| block.get(lane));
+    let tangent = map.transform_vector3(tangent);
+    [position, normal, unit(tangent - normal * normal.dot(tangent), Vec3::X)]
+}
+
+fn unit(vector: Vec3, without: Vec3) -> Vec3 {
+    let squared = vector.length_squared();
+    if squared > SMALLEST_SQUARE { vector / squared.sqrt() } else { without }
 }
 
 fn sum<T: Stored>(coordinates: &[f32], stored: &[StoredBlock<T>], lane: usize) -> Vec3 {
@@ -83,22 +88,19 @@ fn weights<'a>(
     block: usize,
     lane: usize,
 ) -> impl Iterator<Item = (usize, f32)> + 'a {
-    let first = group.first_weight + block * group.joints.count;
-    let weights = &tables.weights[first..first + group.joints.count];
-    group
-        .joints
-        .of(&tables.joints)
-        .iter()
-        .zip(weights)
-        .map(move |(&joint, lanes)| (joint as usize, lanes.0[lane]))
+    let weighted = &group.movers.of(&tables.movers)[tables.unweighted..];
+    let weights = &tables.weights[group.first_weight + block * weighted.len()..][..weighted.len()];
+    weighted.iter().zip(weights).map(move |(mover, lanes)| (mover.joint as usize, lanes.0[lane]))
 }
 
 fn linear(tables: &Tables, frame: &FrameData, group: &Group, block: usize, lane: usize) -> Affine3A {
+    let number = |joint: usize, i: usize| frame.matrices[joint][i].0[0];
+    let first = group.movers.of(&tables.movers)[0].joint as usize;
     let mut blended = [0.0; 12];
-    for (joint, weight) in weights(tables, group, block, lane) {
-        for i in 0..12 {
-            blended[i] += weight * frame.matrices[joint][i].0[0];
-        }
+    for i in 0..12 {
+        let start = if tables.unweighted == 1 { number(first, i) } else { 0.0 };
+        blended[i] = weights(tables, group, block, lane)
+            .fold(start, |sum, (joint, weight)| sum + weight * (number(joint, i) - start));
     }
     let [a, b, c, x, d, e, f, y, g, h, i, z] = blended;
     Affine3A::from_mat3_translation(Mat3::from_cols_array(&[a, d, g, b, e, h, c, f, i]), Vec3::new(x, y, z))
@@ -110,7 +112,7 @@ fn dual_quaternion(tables: &Tables, frame: &FrameData, group: &Group, block: usi
         (Quat::from_slice(&q[..4]), Quat::from_slice(&q[4..]))
     };
     let slot = tables.heaviest[group.first_block + block][lane] as usize;
-    let pivot = parts(group.joints.of(&tables.joints)[slot] as usize);
+    let pivot = parts(group.movers.of(&tables.movers)[slot].joint as usize);
     let zero = Quat::from_xyzw(0.0, 0.0, 0.0, 0.0);
     let (mut real, mut dual) = (zero, zero);
     for (joint, weight) in weights(tables, group, block, lane) {

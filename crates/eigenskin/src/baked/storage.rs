@@ -4,7 +4,7 @@
 //! coordinate once per frame, so decoding costs no more than widening.
 #![allow(clippy::inline_always, reason = "code must be compiled with its caller's instructions")]
 
-use super::lanes::{LANES, Lanes};
+use super::lanes::{LANES, Machine, Portable, small_half};
 
 /// Displacements of eight vertices: all x, all y, all z.
 #[derive(Debug, Clone, Copy, Default)]
@@ -33,17 +33,14 @@ pub(super) trait Stored: Copy + Default {
     fn scale(largest: f32) -> f32;
     /// The stored form of `value` under that scale.
     fn encode(value: f32, scale: f32) -> Self;
-    /// Without the scale.
+    /// Without the scale, and without [`factor`](Self::factor) of [`Portable`].
     fn decode(self) -> f32;
+    /// Eight at a time, as a machine does it; without the scale and without its factor.
+    fn decode_lanes<M: Machine>(stored: &[Self; LANES]) -> M::Vector;
 
-    /// Eight at a time.
-    #[inline(always)]
-    fn decode_lanes(stored: [Self; LANES]) -> Lanes {
-        let mut lanes = Lanes::default();
-        for i in 0..LANES {
-            lanes.0[i] = stored[i].decode();
-        }
-        lanes
+    /// What decoded numbers are multiplied with besides the scale.
+    fn factor<M: Machine>() -> f32 {
+        1.0
     }
 }
 
@@ -59,6 +56,11 @@ impl Stored for f32 {
     #[inline(always)]
     fn decode(self) -> f32 {
         self
+    }
+
+    #[inline(always)]
+    fn decode_lanes<M: Machine>(stored: &[Self; LANES]) -> M::Vector {
+        M::load(stored)
     }
 }
 
@@ -76,16 +78,18 @@ impl Stored for i16 {
     fn decode(self) -> f32 {
         f32::from(self)
     }
+
+    #[inline(always)]
+    fn decode_lanes<M: Machine>(stored: &[Self; LANES]) -> M::Vector {
+        M::integers(stored)
+    }
 }
 
 /// A 16-bit float: sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16).
 ///
-/// Decoding puts its bits where an `f32` has them and leaves the difference of 2¹¹² between the two
-/// exponents to the scale: three integer instructions on any machine, about the cost of F16C. Numbers
-/// are scaled up to the largest exponents; what would be denormal is stored as zero, 2⁻²⁸ of the
+/// Numbers are scaled up to the largest exponents; what would be denormal is stored as zero, 2⁻²⁸ of the
 /// largest number or less.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Half(u16);
+pub(super) type Half = u16;
 
 /// By how many powers of two the exponents of the two formats differ.
 const EXPONENT_SHIFT: i32 = 112;
@@ -95,26 +99,38 @@ impl Stored for Half {
         // A power of two, so that scaling rounds nothing: the largest number comes to [2¹⁴, 2¹⁵).
         // Clamped to what f32 can hold; displacements above 2³⁰ are cut off, and reported as errors.
         let exponent = ((largest.to_bits() >> 23) as i32 - 127).clamp(-100, 28);
-        f32::from_bits(((EXPONENT_SHIFT + exponent - 14 + 127) as u32) << 23)
+        power_of_two(exponent - 14)
     }
 
     fn encode(value: f32, scale: f32) -> Self {
-        let scaled = value / scale;
+        let scaled = value / (scale * power_of_two(EXPONENT_SHIFT));
         let sign = (scaled.to_bits() >> 16) as u16 & 0x8000;
         // scaled = value' · 2⁻¹¹²: its bits already are the half's bits, thirteen places up.
         let bits = scaled.to_bits() & 0x7fff_ffff;
         let tie_to_even = (bits >> 13) & 1;
         let rounded = (bits + 0xfff + tie_to_even) >> 13;
         // Below one unit of exponent the half is denormal; above 30 it would be infinite.
-        if rounded < 0x400 { Self(sign) } else { Self(sign | rounded.min(0x7bff) as u16) }
+        if rounded < 0x400 { sign } else { sign | rounded.min(0x7bff) as u16 }
     }
 
     #[inline(always)]
     fn decode(self) -> f32 {
-        // Widened with its sign, the sign fills bits 28 to 31; only the highest is one.
-        let widened = i32::from(self.0 as i16) << 13;
-        f32::from_bits(widened as u32 & 0x8fff_e000)
+        small_half(self)
     }
+
+    #[inline(always)]
+    fn decode_lanes<M: Machine>(stored: &[Self; LANES]) -> M::Vector {
+        M::halves(stored)
+    }
+
+    fn factor<M: Machine>() -> f32 {
+        M::HALF_SCALE
+    }
+}
+
+/// 2^exponent.
+fn power_of_two(exponent: i32) -> f32 {
+    f32::from_bits(((exponent + 127) as u32) << 23)
 }
 
 impl<T> Default for Fields<T> {
@@ -141,13 +157,18 @@ impl Displacements {
     }
 }
 
+/// The number that a stored one stands for.
+pub(super) fn decoded_number<T: Stored>(stored: T, scale: f32) -> f64 {
+    f64::from(stored.decode()) * f64::from(scale) * f64::from(T::factor::<Portable>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
 
     fn decoded<T: Stored>(value: f32, scale: f32) -> f64 {
-        f64::from(T::encode(value, scale).decode()) * f64::from(scale)
+        decoded_number(T::encode(value, scale), scale)
     }
 
     proptest! {

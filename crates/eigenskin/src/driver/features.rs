@@ -219,11 +219,7 @@ impl FeatureGroup {
     pub(crate) fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
         match self.representation {
             Representation::Rotation | Representation::Swing { .. } => {
-                let factor = match self.scale {
-                    FeatureScale::One(factor) => factor,
-                    FeatureScale::PerAxis(_) | FeatureScale::Matrix(_) => 1.0,
-                };
-                factor * geodesic_angle(quaternion(a), quaternion(b))
+                self.angle_factor() * geodesic_angle(quaternion(a), quaternion(b))
             }
             _ => {
                 let mut difference = [0.0; 3];
@@ -235,6 +231,21 @@ impl FeatureGroup {
                 difference.iter().map(|d| d * d).sum::<f64>().sqrt()
             }
         }
+    }
+
+    /// What angles between rotations are multiplied with.
+    pub(crate) fn angle_factor(&self) -> f64 {
+        match self.scale {
+            FeatureScale::One(factor) => factor,
+            FeatureScale::PerAxis(_) | FeatureScale::Matrix(_) => 1.0,
+        }
+    }
+
+    /// Features that are not rotations, such that the difference of two is their weighted distance.
+    pub(crate) fn scale_and_weigh(&self, features: &mut [f64]) {
+        self.apply_scale(features);
+        let weight = self.weight.sqrt();
+        features.iter_mut().for_each(|feature| *feature *= weight);
     }
 
     /// Distance of a feature value from rest.

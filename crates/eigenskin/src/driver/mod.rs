@@ -223,6 +223,15 @@ impl Driver {
         self.feature_count() + self.linear_count()
     }
 
+    /// Whether linear coordinates are looked at.
+    pub(crate) fn needs_linear(&self) -> bool {
+        match &self.interpolant {
+            Interpolant::Rbf { tail, .. } => matches!(tail, Tail::Linear(_)),
+            Interpolant::Shepard { .. } => false,
+            Interpolant::Linear { .. } => true,
+        }
+    }
+
     /// Coordinates for given features (`feature`) and linear coordinates (`linear coordinate`).
     pub fn evaluate_features(&self, features: &[f64], linear: &[f64], outputs: &mut [f64]) {
         outputs.fill(0.0);
@@ -260,6 +269,11 @@ impl Driver {
                 }
             }
         }
+        self.clamp(outputs);
+    }
+
+    /// Keeps outputs within their bounds, if there are any.
+    pub(crate) fn clamp(&self, outputs: &mut [f64]) {
         if let Clamp::Range { lowest, highest } = &self.clamp {
             for ((output, &low), &high) in outputs.iter_mut().zip(lowest).zip(highest) {
                 *output = output.clamp(low, high);

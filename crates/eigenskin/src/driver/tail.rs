@@ -39,7 +39,7 @@ impl Tail {
     }
 
     /// Adds the polynomial at given linear coordinates to `outputs` (`output`).
-    pub(super) fn add_to(&self, linear: &[f64], outputs: &mut [f64]) {
+    pub(crate) fn add_to(&self, linear: &[f64], outputs: &mut [f64]) {
         let terms = std::iter::once(1.0).chain(linear.iter().copied());
         for (term, row) in terms.zip(self.coefficients().chunks_exact(outputs.len().max(1))) {
             super::add_scaled(outputs, term, row);

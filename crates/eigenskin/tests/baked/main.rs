@@ -5,7 +5,9 @@ mod random_models;
 
 use std::sync::Arc;
 
-use eigenskin::baked::{BakeError, BakeParams, BakedEvaluator, BakedModel, Block, LANES, Path, Storage};
+use eigenskin::baked::{
+    BakeError, BakeParams, BakedEvaluator, BakedModel, Block, LANES, Output, Path, Storage,
+};
 use eigenskin::deformers::Base;
 use eigenskin::deformers::{Deformer, DeformerStack, Smoothing};
 use eigenskin::evaluate::Evaluator;
@@ -59,7 +61,9 @@ proptest! {
                     positions.fill(Vec3::NAN);
                     normals.fill(Vec3::NAN);
                     evaluator.evaluate(pose, &mut positions, Some(&mut normals));
-                    prop_assert_eq!(evaluator.coordinates(), reference.coordinates());
+                    for (own, expected) in evaluator.coordinates().iter().zip(reference.coordinates()) {
+                        prop_assert!((own - expected).abs() <= 3e-7 * expected.abs().max(1e-3), "{own} {expected}");
+                    }
                     let (written_out, normal_lengths) = written_out(&model, pose, reference.coordinates());
                     for vertex in 0..rig.vertex_count() {
                         let error = positions[vertex].as_dvec3() - expected[vertex].as_dvec3();
@@ -100,8 +104,10 @@ fn check_baked_order(evaluator: &mut BakedEvaluator, pose: &Pose, positions: &[V
     let baked = evaluator.model().clone();
     let mut blocks = vec![Block::default(); baked.block_count()];
     let (mut normal_blocks, mut alone) = (blocks.clone(), blocks.clone());
-    evaluator.evaluate_baked_order(pose, &mut blocks, Some(&mut normal_blocks));
-    evaluator.evaluate_baked_order(pose, &mut alone, None);
+    let normals_too = Some(&mut normal_blocks[..]);
+    evaluator
+        .evaluate_to(pose, Output::Blocks { positions: &mut blocks, normals: normals_too, tangents: None });
+    evaluator.evaluate_to(pose, Output::Blocks { positions: &mut alone, normals: None, tangents: None });
     assert_eq!(evaluator.computed_layers(), 0, "nothing has moved");
     for (block, vertices) in baked.vertices().iter().enumerate() {
         for (lane, &vertex) in vertices.iter().enumerate() {
