@@ -200,8 +200,8 @@ eigenskin_status eigenskin_set_control(eigenskin_character *character, size_t co
 /* ---- Evaluation ------------------------------------------------------------------------------------ */
 
 /* The posed shape: three numbers per vertex for positions and unit normals, four for tangents (a unit
- * vector, and the handedness 1 or -1). `normals` and `tangents` may be null; positions alone are faster.
- * `vertex_count` must be eigenskin_vertex_count. Allocates nothing.
+ * vector perpendicular to the normal, and the handedness 1 or -1). `normals` and `tangents` may be null, but
+ * tangents need normals; positions alone are faster. `vertex_count` must be eigenskin_vertex_count.
  * EIGENSKIN_UNSUPPORTED: tangents are asked for and the file has none. */
 eigenskin_status eigenskin_evaluate(eigenskin_character *character, float *positions, float *normals,
                                     float *tangents, size_t vertex_count);
@@ -211,7 +211,7 @@ typedef struct eigenskin_layout {
     size_t stride;   /* from one vertex to the next */
     size_t position; /* where its 3 floats begin in a vertex */
     size_t normal;   /* where its 3 floats begin, or EIGENSKIN_NONE */
-    size_t tangent;  /* where its 4 floats begin, or EIGENSKIN_NONE */
+    size_t tangent;  /* where its 4 floats begin, or EIGENSKIN_NONE; only with normals */
 } eigenskin_layout;
 
 /* The same into a buffer of `float_count` = stride * eigenskin_vertex_count floats, such as a vertex buffer

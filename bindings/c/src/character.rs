@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use eigenskin::baked::BakedEvaluator;
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
+use eigenskin::glam::{DAffine3, DVec3, Vec4};
 use eigenskin::pose::Pose;
 
-use crate::coordinates::Coordinates;
 use crate::model::{EigenskinModel, Loaded};
 use crate::pointers;
 use crate::status::{Failure, Status, guard};
@@ -17,9 +16,8 @@ pub struct EigenskinCharacter {
     evaluator: BakedEvaluator,
     /// an evaluation that did not come to its end may have left the evaluator with half a pose
     is_evaluating: bool,
-    coordinates: Coordinates,
-    /// positions and normals on their way to a vertex buffer, `vertex`
-    pub(crate) arrays: [Vec<Vec3>; 2],
+    /// `vertex`, aligned as C's arrays need not be; empty if the file has no tangents
+    pub(crate) tangents: Vec<Vec4>,
     pose: Pose,
 }
 
@@ -31,14 +29,13 @@ impl EigenskinCharacter {
         Self {
             evaluator: BakedEvaluator::new(Arc::clone(&model.baked)),
             is_evaluating: false,
-            coordinates: Coordinates::new(&model),
-            arrays: Default::default(),
+            tangents: vec![Vec4::ZERO; model.tangents.as_ref().map_or(0, Vec::len)],
             pose: model.rig().rest_pose(),
             model,
         }
     }
 
-    /// Evaluates the pose.
+    /// Shows the evaluator the pose.
     pub(crate) fn evaluate(&mut self, work: impl FnOnce(&mut BakedEvaluator, &Pose)) {
         if self.is_evaluating {
             self.evaluator = BakedEvaluator::new(Arc::clone(&self.model.baked));
@@ -50,7 +47,10 @@ impl EigenskinCharacter {
 
     /// The coordinates of the pose.
     pub(crate) fn drive(&mut self) -> &[f32] {
-        self.coordinates.drive(&self.model, &self.pose)
+        self.evaluate(|evaluator, pose| {
+            evaluator.drive(pose);
+        });
+        self.evaluator.coordinates()
     }
 
     fn set_joint<T: Copy + Into<f64>>(&mut self, joint: usize, matrix: &[T]) -> Result<(), Failure> {
@@ -294,6 +294,7 @@ pub unsafe extern "C" fn eigenskin_set_control(
 mod tests {
     use super::*;
     use crate::status::guard;
+    use eigenskin::glam::Vec3;
 
     #[test]
     fn a_panic_leaves_a_character_that_evaluates() {

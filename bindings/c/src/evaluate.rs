@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use eigenskin::glam::Vec3;
+use eigenskin::baked::{Output, VertexLayout};
+use eigenskin::glam::{Vec3, Vec4};
 
 use crate::NONE;
 use crate::character::{EigenskinCharacter, character_of};
@@ -75,12 +76,42 @@ pub unsafe extern "C" fn eigenskin_evaluate(
         } else {
             Some(pointers::array_mut(normals.cast::<Vec3>(), vertices, "normals")?)
         };
-        if !tangents.is_null() {
-            character.model.posed_tangents()?;
-        }
-        character.evaluate(|evaluator, pose| evaluator.evaluate(pose, positions, normals));
+        let tangents = if tangents.is_null() {
+            None
+        } else {
+            character.model.tangents()?;
+            if normals.is_none() {
+                return Err(Failure::new(
+                    Status::NullPointer,
+                    "normals is a null pointer; tangents need them",
+                ));
+            }
+            Some(pointers::array_mut(tangents, 4 * vertices, "tangents")?)
+        };
+        evaluate_arrays(character, positions, normals, tangents);
         Ok(())
     })
+}
+
+fn evaluate_arrays(
+    character: &mut EigenskinCharacter,
+    positions: &mut [Vec3],
+    normals: Option<&mut [Vec3]>,
+    tangents: Option<&mut [f32]>,
+) {
+    // A panic would keep them.
+    let mut aligned = std::mem::take(&mut character.tangents);
+    if tangents.is_some() {
+        aligned.resize(positions.len(), Vec4::ZERO);
+    }
+    let to = tangents.is_some().then_some(&mut aligned[..]);
+    character.evaluate(|evaluator, pose| {
+        evaluator.evaluate_to(pose, Output::Arrays { positions, normals, tangents: to });
+    });
+    for (to, tangent) in tangents.into_iter().flat_map(|all| all.chunks_exact_mut(4)).zip(&aligned) {
+        to.copy_from_slice(&tangent.to_array());
+    }
+    character.tangents = aligned;
 }
 
 /// The same into vertices that have other attributes as well.
@@ -103,28 +134,24 @@ pub unsafe extern "C" fn eigenskin_evaluate_interleaved(
             return Err(Failure::size("float_count", float_count, expected));
         }
         if layout.tangent != NONE {
-            character.model.posed_tangents()?;
+            character.model.tangents()?;
+            if layout.normal == NONE {
+                return Err(Failure::new(Status::OutOfRange, "a layout with tangents needs normals"));
+            }
         }
         let floats = pointers::array_mut(vertices, float_count, "vertices")?;
-        interleave(character, floats, layout);
+        let there = |offset: usize| (offset != NONE).then_some(offset);
+        let layout = VertexLayout {
+            stride: layout.stride,
+            position: layout.position,
+            normal: there(layout.normal),
+            tangent: there(layout.tangent),
+        };
+        character.evaluate(|evaluator, pose| {
+            evaluator.evaluate_to(pose, Output::Interleaved { floats, layout });
+        });
         Ok(())
     })
-}
-
-fn interleave(character: &mut EigenskinCharacter, floats: &mut [f32], layout: EigenskinLayout) {
-    // A panic would keep them.
-    let [mut positions, mut normals] = std::mem::take(&mut character.arrays);
-    positions.resize(character.model.rig().vertex_count(), Vec3::ZERO);
-    normals.resize(positions.len(), Vec3::ZERO);
-    let to_normals = (layout.normal != NONE).then_some(&mut normals[..]);
-    character.evaluate(|evaluator, pose| evaluator.evaluate(pose, &mut positions, to_normals));
-    for (vertex, floats) in floats.chunks_exact_mut(layout.stride).enumerate() {
-        floats[layout.position..][..3].copy_from_slice(&positions[vertex].to_array());
-        if layout.normal != NONE {
-            floats[layout.normal..][..3].copy_from_slice(&normals[vertex].to_array());
-        }
-    }
-    character.arrays = [positions, normals];
 }
 
 /// The coordinates of all components.
@@ -185,15 +212,9 @@ unsafe fn exact_array<'a>(
 
 impl Loaded {
     /// The tangents at rest, if the file has them.
-    pub(crate) fn tangents(&self) -> Result<&[eigenskin::glam::Vec4], Failure> {
+    pub(crate) fn tangents(&self) -> Result<&[Vec4], Failure> {
         self.tangents.as_deref().ok_or_else(|| {
             Failure::new(Status::Unsupported, "the file has no tangents; export the character with them")
         })
-    }
-
-    /// What the evaluator would need to pose them.
-    fn posed_tangents(&self) -> Result<(), Failure> {
-        self.tangents()?;
-        Err(Failure::new(Status::Unsupported, "this version does not pose tangents; ask without them"))
     }
 }

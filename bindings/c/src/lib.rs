@@ -6,7 +6,6 @@
 #![allow(clippy::missing_safety_doc, reason = "eigenskin.h says what each function may be given")]
 
 pub mod character;
-mod coordinates;
 pub mod evaluate;
 pub mod model;
 mod pointers;

@@ -4,7 +4,6 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use eigenskin::baked::{BakeParams, BakedModel, Storage};
-use eigenskin::driver::Driver;
 use eigenskin::glam::{DAffine3, Vec4};
 use eigenskin::model::Model;
 use eigenskin::rig::Rig;
@@ -21,8 +20,6 @@ pub struct EigenskinModel(pub(crate) Arc<Loaded>);
 /// What is kept of a file.
 pub(crate) struct Loaded {
     pub baked: Arc<BakedModel>,
-    /// `layer`: its driver and its number of coordinates
-    pub drivers: Vec<(Driver, usize)>,
     /// all layers together
     pub component_count: usize,
     /// `joint`
@@ -83,8 +80,12 @@ impl Loaded {
         let Some(table) = table else {
             return Err(Failure::new(Status::NotAModel, "the file has no eigenskin table"));
         };
-        let baked = Arc::new(BakedModel::new(&model, &BakeParams { storage })?);
         let (layout, rig) = (file.layout(), model.rig());
+        let tangents = primitives::tangents(file.document(), layout, rig.mesh().normals())?;
+        let mut baked = BakedModel::new(&model, &BakeParams { storage })?;
+        if let Some(tangents) = &tangents {
+            baked = baked.with_tangents(tangents)?;
+        }
         let targets = morph_targets(&table, &model)?;
         let own_targets = |mesh: usize| {
             let place = layout.meshes.iter().position(|&own| own == mesh)?;
@@ -100,20 +101,15 @@ impl Loaded {
             })
         });
         Ok(Self {
-            drivers: model
-                .layers()
-                .iter()
-                .map(|layer| (layer.driver.clone(), layer.component_count()))
-                .collect(),
             component_count: model.component_count(),
             joint_names: rig.skeleton().joints().iter().map(|joint| c_text(&joint.name)).collect(),
             joint_nodes: layout.joint_nodes.clone(),
             control_names: rig.controls().iter().map(|control| c_text(&control.name)).collect(),
             primitives: ranges.collect(),
             scene_from_mesh: layout.scene_from_mesh,
-            tangents: primitives::tangents(file.document(), layout, rig.mesh().normals())?,
+            tangents,
             targets,
-            baked,
+            baked: Arc::new(baked),
         })
     }
 }

@@ -13,8 +13,8 @@ use eigenskin::baked::Storage;
 use eigenskin::glam::{DMat4, Vec3, Vec4};
 use eigenskin::model::Stage;
 use eigenskin_io::gltf::append::{self, Usage};
-use eigenskin_io::gltf::targets;
-use support::{Sample, compile, evaluator, folder, has, rounded, run, shape, test_program};
+use eigenskin_io::gltf::{primitives, targets};
+use support::{Sample, compile, evaluator, folder, has, posed_tangents, rounded, run, shape, test_program};
 
 /// As the header numbers them.
 const STORAGES: [(Storage, &str); 3] = [(Storage::F16, "0"), (Storage::I16, "1"), (Storage::F32, "2")];
@@ -26,12 +26,14 @@ fn shapes_have_the_bits_of_rust() {
     }
     let place = tempfile::tempdir().unwrap();
     let program = test_program(place.path());
-    for sample in Sample::all() {
-        let (_, model) = sample.read();
+    for sample in Sample::all().into_iter().chain([with_tangents(Sample::small())]) {
+        let (file, model) = sample.read();
+        let rest_tangents =
+            primitives::tangents(file.document(), file.layout(), model.rig().mesh().normals()).unwrap();
         for (storage, code) in STORAGES {
             let found = written_shapes(&mut Command::new(&program), &sample, code, place.path());
             let shapes = found.chunks_exact(found.len() / (3 * sample.poses.len()));
-            let mut evaluator = evaluator(&model, storage);
+            let mut evaluator = evaluator(&model, storage, rest_tangents.as_deref());
             // The program writes each pose in doubles, joint by joint, and in floats.
             let poses = sample.poses.iter().flat_map(|pose| [pose.clone(), pose.clone(), rounded(pose)]);
             assert_eq!(shapes.len(), 3 * sample.poses.len());
@@ -39,7 +41,12 @@ fn shapes_have_the_bits_of_rust() {
                 let expected = shape(&mut evaluator, &pose);
                 let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect() };
                 assert_eq!(bits(&found[..expected.len()]), bits(&expected), "{} {storage:?}", sample.name);
-                check_weights(&sample, evaluator.coordinates(), &found[expected.len()..]);
+                let (weights, tangents) = found[expected.len()..]
+                    .split_at(found.len() - expected.len() - 4 * rest_tangents.as_ref().map_or(0, Vec::len));
+                check_weights(&sample, evaluator.coordinates(), weights);
+                if rest_tangents.is_some() {
+                    assert_eq!(bits(tangents), bits(&posed_tangents(&mut evaluator, &pose)));
+                }
             }
         }
     }
@@ -216,7 +223,7 @@ fn valgrind_finds_no_error_and_no_leak() {
         command
     };
     misuse(&valgrind, place.path(), 1499, 20);
-    let sample = Sample::small();
+    let sample = with_tangents(Sample::small());
     let found = written_shapes(&mut valgrind(), &sample, "0", place.path());
     let native = written_shapes(&mut Command::new(&program), &sample, "0", place.path());
     // Its emulated processor may lack instructions that this one has.
@@ -281,7 +288,7 @@ fn the_example_of_the_documentation_works() {
     let last = rig.skeleton().joint_count() - 1;
     pose.world_from_joint[last] *= eigenskin::glam::DAffine3::from_rotation_x(0.785);
     let mut expected = vec![Vec3::ZERO; rig.vertex_count()];
-    evaluator(&model, Storage::F16).evaluate(&pose, &mut expected, None);
+    evaluator(&model, Storage::F16, None).evaluate(&pose, &mut expected, None);
     let text = std::fs::read_to_string(path("out.obj")).unwrap();
     assert_eq!(text.lines().count(), expected.len());
     for (line, expected) in text.lines().zip(&expected) {

@@ -7,14 +7,18 @@ static void put(FILE *out, const float *values, size_t count) {
 
 /* Layouts with gaps: the attributes have the same bits as in arrays of their own, the gaps stay. */
 static void check_interleaved(eigenskin_character *character, const float *positions, const float *normals,
-                              size_t vertices) {
+                              const float *tangents, size_t vertices) {
     static const eigenskin_layout layouts[] = {
         {3, 0, EIGENSKIN_NONE, EIGENSKIN_NONE},
         {6, 3, 0, EIGENSKIN_NONE},
         {12, 1, 5, EIGENSKIN_NONE},
         {9, 6, EIGENSKIN_NONE, EIGENSKIN_NONE},
+        /* only with tangents */
+        {10, 7, 4, 0},
+        {17, 2, 12, 6},
+        {11, 8, 1, 4},
     };
-    for (size_t l = 0; l < sizeof layouts / sizeof *layouts; l++) {
+    for (size_t l = 0; l < (tangents ? 7 : 4); l++) {
         const eigenskin_layout *layout = &layouts[l];
         size_t floats = layout->stride * vertices;
         float *buffer = allocated(floats, sizeof *buffer);
@@ -27,6 +31,8 @@ static void check_interleaved(eigenskin_character *character, const float *posit
                 expected = positions[3 * vertex + at - layout->position];
             else if (layout->normal != EIGENSKIN_NONE && at >= layout->normal && at < layout->normal + 3)
                 expected = normals[3 * vertex + at - layout->normal];
+            else if (layout->tangent != EIGENSKIN_NONE && at >= layout->tangent && at < layout->tangent + 4)
+                expected = tangents[4 * vertex + at - layout->tangent];
             CHECK(memcmp(&buffer[i], &expected, sizeof expected) == 0);
         }
         free(buffer);
@@ -37,7 +43,9 @@ static void write_shape(eigenskin_character *character, const eigenskin_model *m
     size_t vertices = eigenskin_vertex_count(model);
     size_t components = eigenskin_component_count(model), targets = eigenskin_target_count(model);
     float *positions = allocated(3 * vertices, sizeof(float)), *normals = allocated(3 * vertices, sizeof(float));
-    float *alone = allocated(3 * vertices, sizeof(float));
+    float *alone = allocated(3 * vertices, sizeof(float)), *tangents = NULL;
+    /* One float further than malloc aligns it. */
+    float *room = allocated(4 * vertices + 1, sizeof(float));
     float *coordinates = allocated(components, sizeof(float)), *weights = allocated(targets, sizeof(float));
     /* Coordinates need no shape first. */
     OK(eigenskin_coordinates(character, coordinates, components));
@@ -45,14 +53,30 @@ static void write_shape(eigenskin_character *character, const eigenskin_model *m
     OK(eigenskin_evaluate(character, positions, normals, NULL, vertices));
     OK(eigenskin_evaluate(character, alone, NULL, NULL, vertices));
     CHECK(memcmp(positions, alone, 3 * vertices * sizeof(float)) == 0);
-    check_interleaved(character, positions, normals, vertices);
+    if (eigenskin_has_tangents(model)) {
+        tangents = room + 1;
+        FAILS(EIGENSKIN_NULL_POINTER, "tangents need them",
+              eigenskin_evaluate(character, alone, NULL, tangents, vertices));
+        OK(eigenskin_evaluate(character, alone, normals, tangents, vertices));
+        CHECK(memcmp(positions, alone, 3 * vertices * sizeof(float)) == 0);
+    }
+    if (tangents) {
+        eigenskin_layout layout = {7, 0, EIGENSKIN_NONE, 3};
+        float *buffer = allocated(7 * vertices, sizeof(float));
+        FAILS(EIGENSKIN_OUT_OF_RANGE, "needs normals",
+              eigenskin_evaluate_interleaved(character, buffer, 7 * vertices, &layout));
+        free(buffer);
+    }
+    check_interleaved(character, positions, normals, tangents, vertices);
     put(out, positions, 3 * vertices);
     put(out, normals, 3 * vertices);
     put(out, coordinates, components);
     put(out, weights, targets);
+    if (tangents) put(out, tangents, 4 * vertices);
     free(positions);
     free(normals);
     free(alone);
+    free(room);
     free(coordinates);
     free(weights);
 }

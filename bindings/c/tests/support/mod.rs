@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Storage};
+use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Output, Storage};
 use eigenskin::characters::{arm, truth::true_shape};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
-use eigenskin::glam::{DAffine3, DMat4, Vec3};
+use eigenskin::glam::{DAffine3, DMat4, Vec3, Vec4};
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
 use eigenskin_io::conformance::cases;
@@ -90,8 +90,23 @@ pub fn shape(evaluator: &mut BakedEvaluator, pose: &Pose) -> Vec<f32> {
     vectors.chain(evaluator.coordinates().iter().copied()).collect()
 }
 
-pub fn evaluator(model: &Model, storage: Storage) -> BakedEvaluator {
-    BakedEvaluator::new(BakedModel::new(model, &BakeParams { storage }).unwrap().into())
+/// Tangents as the library gives them to Rust.
+pub fn posed_tangents(evaluator: &mut BakedEvaluator, pose: &Pose) -> Vec<f32> {
+    let mut positions = vec![Vec3::ZERO; evaluator.model().rig().vertex_count()];
+    let mut tangents = vec![Vec4::ZERO; positions.len()];
+    let mut normals = positions.clone();
+    let (normals, to) = (Some(&mut normals[..]), Some(&mut tangents[..]));
+    evaluator.evaluate_to(pose, Output::Arrays { positions: &mut positions, normals, tangents: to });
+    tangents.iter().flat_map(Vec4::to_array).collect()
+}
+
+/// The fast evaluator, with these tangents at rest.
+pub fn evaluator(model: &Model, storage: Storage, tangents: Option<&[Vec4]>) -> BakedEvaluator {
+    let mut baked = BakedModel::new(model, &BakeParams { storage }).unwrap();
+    if let Some(tangents) = tangents {
+        baked = baked.with_tangents(tangents).unwrap();
+    }
+    BakedEvaluator::new(baked.into())
 }
 
 /// The pose as a program sees it that computes in single precision.
