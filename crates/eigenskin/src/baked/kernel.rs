@@ -9,7 +9,7 @@ use super::blend::{Blend, DualQuaternionBlend, LinearBlend};
 use super::frame::FrameData;
 #[cfg(target_arch = "x86_64")]
 use super::lanes::Avx2;
-use super::lanes::{Block, Lanes, Machine, Portable, dot};
+use super::lanes::{Block, Lanes, Machine, Portable, Work, dot};
 use super::storage::{Fields, Stored, StoredBlock};
 use super::{Group, Tables};
 use crate::skinning::BaseSkinning;
@@ -96,18 +96,32 @@ fn split(shape: Shape, blocks: usize) -> (Shape, Shape) {
 fn group_of<T: Stored, B: Blend<M>, M: Machine>(input: &Input<T>, group: &Group, blend: &B, shape: Shape) {
     let [positions, normals, tangents] = shape;
     if normals.is_empty() {
-        blocks::<T, B, M, 1>(input, group, blend, [&mut *positions]);
+        M::run(Blocks { input, group, blend, shape: [&mut *positions] });
     } else if tangents.is_empty() {
-        blocks::<T, B, M, 2>(input, group, blend, [&mut *positions, normals]);
+        M::run(Blocks { input, group, blend, shape: [&mut *positions, normals] });
     } else {
-        blocks::<T, B, M, 3>(input, group, blend, [&mut *positions, normals, tangents]);
+        M::run(Blocks { input, group, blend, shape: [&mut *positions, normals, tangents] });
     }
     if group.after.count > 0 {
         add_after::<T, M>(input, group, positions);
     }
 }
 
-/// Displaces and skins all blocks of a group: the first `PARTS` of positions, normals and tangents.
+/// All blocks of a group, displaced and skinned: the first `PARTS` of positions, normals and tangents.
+struct Blocks<'a, T, B, const PARTS: usize> {
+    input: &'a Input<'a, T>,
+    group: &'a Group,
+    blend: &'a B,
+    shape: [&'a mut [Block]; PARTS],
+}
+
+impl<T: Stored, M: Machine, B: Blend<M>, const PARTS: usize> Work<M> for Blocks<'_, T, B, PARTS> {
+    #[inline(always)]
+    fn run(self) {
+        blocks::<T, B, M, PARTS>(self.input, self.group, self.blend, self.shape);
+    }
+}
+
 #[inline(always)]
 fn blocks<T: Stored, B: Blend<M>, M: Machine, const PARTS: usize>(
     input: &Input<T>,
@@ -122,20 +136,20 @@ fn blocks<T: Stored, B: Blend<M>, M: Machine, const PARTS: usize>(
     let rest_tangents = if PARTS > 2 { &tables.tangents[group.first_block..][..count] } else { &[] };
     let moving = group.before.of(&frame.before);
     let turning = group.turning.of(&frame.turning);
-    let mut stored = &fields.before[group.first_before..];
-    let mut stored_turning = &fields.turning[group.first_turning..];
+    let stored = &fields.before[group.first_before..][..count * moving.len()];
+    let stored_turning = &fields.turning[group.first_turning..][..count * turning.len()];
     for part in &mut shape {
         *part = &mut std::mem::take(part)[..count];
     }
     for block in 0..count {
         let of = blend.of(block);
-        let position = displaced::<T, M>(load::<M>(&rest[block]), moving, stored);
-        stored = &stored[moving.len()..];
+        let own = &stored[block * moving.len()..][..moving.len()];
+        let position = displaced::<T, M>(load::<M>(&rest[block]), moving, own);
         let none = [M::splat(0.0); 3];
         let mut normal = none;
         if PARTS > 1 {
-            normal = displaced::<T, M>(load::<M>(&rest_normals[block]), turning, stored_turning);
-            stored_turning = &stored_turning[turning.len()..];
+            let own = &stored_turning[block * turning.len()..][..turning.len()];
+            normal = displaced::<T, M>(load::<M>(&rest_normals[block]), turning, own);
         }
         let (mut turned, mut stretched) = (none, none);
         for r in 0..3 {

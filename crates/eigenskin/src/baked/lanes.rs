@@ -64,6 +64,16 @@ pub(super) trait Machine {
     fn halves(bits: &[u16; LANES]) -> Self::Vector;
     /// Whole numbers.
     fn integers(integers: &[i16; LANES]) -> Self::Vector;
+    /// Does some work in a function of its own, compiled with this machine's instructions.
+    fn run(work: impl Work<Self>)
+    where
+        Self: Sized;
+}
+
+/// Something that is done with a machine's instructions.
+pub(super) trait Work<M: Machine> {
+    /// Does it; to be inlined.
+    fn run(self);
 }
 
 /// a · b of vectors with three components.
@@ -148,6 +158,11 @@ impl Machine for Portable {
     fn integers(integers: &[i16; LANES]) -> Lanes {
         each(|i| f32::from(integers[i]))
     }
+
+    #[inline(never)]
+    fn run(work: impl Work<Self>) {
+        work.run();
+    }
 }
 
 /// A 16-bit float (not a denormal one) divided by 2¹¹²: its bits moved to where an `f32` has them, the
@@ -171,7 +186,7 @@ mod avx2 {
         _mm256_loadu_ps, _mm256_mul_ps, _mm256_rsqrt_ps, _mm256_set1_ps, _mm256_storeu_ps, _mm256_sub_ps,
     };
 
-    use super::{LANES, Machine};
+    use super::{LANES, Machine, Work};
 
     /// Processors with AVX2, FMA and F16C.
     pub struct Avx2;
@@ -252,5 +267,17 @@ mod avx2 {
             // SAFETY: see above.
             unsafe { _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(integers.as_ptr().cast()))) }
         }
+
+        #[inline(always)]
+        fn run(work: impl Work<Self>) {
+            // SAFETY: see above.
+            unsafe { run(work) }
+        }
+    }
+
+    #[target_feature(enable = "avx2,fma,f16c")]
+    #[inline(never)]
+    fn run(work: impl Work<Avx2>) {
+        work.run();
     }
 }

@@ -287,7 +287,7 @@ fn kernel_of_square<const FUSED: bool>(kernel: Kernel, squares: &Row) -> Row {
 fn exponential<const FUSED: bool>(x: f64) -> f64 {
     // Added and taken away again, this rounds to whole numbers, which then stand in the lowest bits.
     const ROUND: f64 = 6_755_399_441_055_744.0;
-    const LN_2_HIGH: f64 = 0.693_147_180_369_123_816_49;
+    const LN_2_HIGH: f64 = 0.693_147_180_369_123_8;
     const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
     const TERMS: usize = 14;
     const SERIES: [f64; TERMS] = {

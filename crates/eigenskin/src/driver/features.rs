@@ -245,7 +245,9 @@ impl FeatureGroup {
     pub(crate) fn scale_and_weigh(&self, features: &mut [f64]) {
         self.apply_scale(features);
         let weight = self.weight.sqrt();
-        features.iter_mut().for_each(|feature| *feature *= weight);
+        for feature in features {
+            *feature *= weight;
+        }
     }
 
     /// Distance of a feature value from rest.
