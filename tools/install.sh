@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module,
-# CalculiX.
+# CalculiX, compilers of C and C++, valgrind.
 #
 #   bash tools/install.sh BUILD_DIR LOG_DIR
 #
@@ -38,6 +38,9 @@ debian_packages() {
   command -v npm >/dev/null || missing+=(nodejs npm)
   find_chromium >/dev/null || missing+=(chromium)
   command -v ccx >/dev/null || missing+=(calculix-ccx)
+  echo '#include <stdio.h>' | cc -x c -fsyntax-only - 2>/dev/null || missing+=(gcc libc6-dev)
+  command -v c++ >/dev/null || missing+=(g++)
+  command -v valgrind >/dev/null || missing+=(valgrind)
   find_python >/dev/null || missing+=(python3 python3-venv)
   if command -v dpkg-query >/dev/null; then
     for library in "${blender_libraries[@]}"; do

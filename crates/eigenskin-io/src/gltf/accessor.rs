@@ -3,7 +3,7 @@
 //!
 //! Nothing is allocated from a count that the data does not bear out.
 
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
+use eigenskin::glam::{DAffine3, DVec3, DVec4, Vec3, Vec4};
 use serde_json::Value;
 
 use super::document::{Document, optional_count, optional_index, required_count};
@@ -64,6 +64,12 @@ pub fn count(document: &Document, accessor: usize) -> Result<usize, GltfError> {
 pub fn read_vec3(document: &Document, accessor: usize) -> Result<Vec<Vec3>, GltfError> {
     let elements = read(document, accessor, &["VEC3"])?;
     Ok(elements.values.chunks_exact(3).map(|v| DVec3::from_slice(v).as_vec3()).collect())
+}
+
+/// A list of directions with a fourth number.
+pub fn read_vec4(document: &Document, accessor: usize) -> Result<Vec<Vec4>, GltfError> {
+    let elements = read(document, accessor, &["VEC4"])?;
+    Ok(elements.values.chunks_exact(4).map(|v| DVec4::from_slice(v).as_vec4()).collect())
 }
 
 /// A list of whole numbers.

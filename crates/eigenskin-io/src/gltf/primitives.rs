@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use eigenskin::glam::Vec3;
+use eigenskin::glam::{Vec3, Vec4};
 use eigenskin::weights::Influence;
 use serde_json::Value;
 
 use super::accessor;
 use super::document::{Document, optional_count, optional_index};
 use super::error::GltfError;
+use super::rig::RigLayout;
 
 /// Vertices and triangles of one rig at most. Primitives may name the same data again and again, so
 /// the size of the file is no bound.
@@ -66,6 +67,37 @@ impl Vertices {
         }
         Ok(())
     }
+}
+
+/// Tangents of the rig's primitives (`vertex`; w is the handedness, 1 or −1), of unit length; `None`
+/// when the file has none at all. Where one is missing or has no length, some direction of the surface
+/// with the given normals (`vertex`) stands for it. Of primitives that share vertices the first counts.
+pub fn tangents(
+    document: &Document,
+    layout: &RigLayout,
+    normals: &[Vec3],
+) -> Result<Option<Vec<Vec4>>, GltfError> {
+    let mut found = None;
+    let mut is_read = vec![false; normals.len()];
+    for range in &layout.primitives {
+        let Some(first) = range.first_vertex.filter(|&first| !is_read[first]) else { continue };
+        let mesh = document.entry("meshes", range.mesh)?;
+        let json = mesh.get("primitives").and_then(|list| list.get(range.primitive)).unwrap_or(&Value::Null);
+        let primitive = Primitive { document, mesh: range.mesh, index: range.primitive, json };
+        let Some(accessor) = primitive.attribute("TANGENT")? else { continue };
+        let read = accessor::read_vec4(document, accessor)?;
+        primitive.check_count("tangents", read.len(), range.vertex_count)?;
+        let along_surface =
+            || normals.iter().map(|normal| normal.any_orthonormal_vector().extend(1.0)).collect();
+        let all: &mut Vec<Vec4> = found.get_or_insert_with(along_surface);
+        for (vertex, tangent) in (first..).zip(read) {
+            is_read[vertex] = true;
+            if let Some(unit) = tangent.truncate().try_normalize() {
+                all[vertex] = unit.extend(if tangent.w < 0.0 { -1.0 } else { 1.0 });
+            }
+        }
+    }
+    Ok(found)
 }
 
 struct Primitive<'a> {
@@ -233,5 +265,48 @@ impl Primitive<'_> {
 
     fn fail(&self, problem: &str) -> GltfError {
         GltfError::Primitive { mesh: self.mesh, primitive: self.index, problem: problem.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::cases;
+    use crate::gltf::append::{self, Usage};
+
+    /// A conformance model with these tangents.
+    fn with_tangents(values: &[[f32; 4]]) -> (Document, crate::RigFile) {
+        let case = &cases::all().unwrap()[0];
+        let mut document = Document::from_bytes(&crate::conformance::glb(case).unwrap(), None).unwrap();
+        let (file, _) = crate::model_of(document.clone()).unwrap();
+        let accessor = append::vec4(&mut document, "tangents", values, Usage::Vertices).unwrap();
+        let mesh = file.layout().meshes[0];
+        document.json["meshes"][mesh]["primitives"][0]["attributes"]["TANGENT"] = accessor.into();
+        (document, file)
+    }
+
+    #[test]
+    fn tangents_are_unit_directions_with_a_side() {
+        let (_, file) = with_tangents(&[]);
+        let normals = file.rig().mesh().normals();
+        let read = |document: &Document| tangents(document, file.layout(), normals);
+        assert_eq!(read(file.document()).unwrap(), None, "the file has none");
+
+        let mut values = vec![[0.0, 3.0, 4.0, -1.0]; normals.len()];
+        values[1] = [0.0, 0.0, 0.0, -1.0];
+        values[2] = [f32::MIN_POSITIVE, 0.0, 0.0, 0.0];
+        let found = read(&with_tangents(&values).0).unwrap().unwrap();
+        assert_eq!(found.len(), normals.len());
+        assert!(found[0].abs_diff_eq(Vec4::new(0.0, 0.6, 0.8, -1.0), 1e-6), "{}", found[0]);
+        for (tangent, normal) in found.iter().zip(normals).skip(1).take(2) {
+            assert!((tangent.truncate().length() - 1.0).abs() < 1e-5 && tangent.w == 1.0, "{tangent}");
+            assert!(tangent.truncate().dot(*normal).abs() < 1e-5, "{tangent} leaves the surface");
+        }
+
+        let error = read(&with_tangents(&values[1..]).0).unwrap_err().to_string();
+        assert!(error.contains("tangents"), "{error}");
+        values[3][0] = f32::NAN;
+        let error = read(&with_tangents(&values).0).unwrap_err().to_string();
+        assert!(error.contains("finite"), "{error}");
     }
 }
