@@ -1,6 +1,7 @@
 //! The `eigenskin` command.
 
 mod base;
+mod bench;
 mod budget;
 mod commands;
 mod example_source;
@@ -49,6 +50,7 @@ enum Command {
     Carry(commands::carry::Args),
     Style(Box<commands::style::Args>),
     Bake(commands::bake::Args),
+    Bench(commands::bench::Args),
     Reproduce(commands::reproduce::Args),
     Conformance(commands::conformance::Args),
     Completions(commands::completions::Args),
@@ -69,6 +71,7 @@ fn main() -> ExitCode {
         Command::Carry(args) => commands::carry::run(args, cli.quiet),
         Command::Style(args) => commands::style::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
+        Command::Bench(args) => commands::bench::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),

@@ -1,6 +1,7 @@
 //! One file per command.
 
 pub mod bake;
+pub mod bench;
 pub mod carry;
 pub mod check;
 pub mod completions;
