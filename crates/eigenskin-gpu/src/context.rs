@@ -139,8 +139,22 @@ impl GpuContext {
         content: &[T],
     ) -> Result<wgpu::Buffer, GpuError> {
         let bytes: &[u8] = bytemuck::cast_slice(content);
-        let buffer =
-            self.empty_buffer(what, bytes.len(), wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST)?;
+        // Lists of corners are also drawn as indices.
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
+        let buffer = self.empty_buffer(what, bytes.len(), usage)?;
+        self.queue.write_buffer(&buffer, 0, bytes);
+        Ok(buffer)
+    }
+
+    /// A uniform with the given content.
+    pub(crate) fn uniform<T: bytemuck::NoUninit>(
+        &self,
+        what: &'static str,
+        content: &T,
+    ) -> Result<wgpu::Buffer, GpuError> {
+        let bytes = bytemuck::bytes_of(content);
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let buffer = self.empty_buffer(what, bytes.len(), usage)?;
         self.queue.write_buffer(&buffer, 0, bytes);
         Ok(buffer)
     }

@@ -6,6 +6,8 @@
 //! [`SkinVertex`] works inside the vertex stage of the draw. Each is one WGSL text ([`shaders`]) with
 //! a twin in Rust ([`cpu`]) on the same tables ([`tables`], [`frame`]).
 //!
+//! **Pictures** without a window ([`render`]): lit and coloured shapes as RGBA.
+//!
 //! ```no_run
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let model: std::sync::Arc<eigenskin::model::Model> = todo!();
@@ -36,6 +38,7 @@ pub mod cpu;
 pub mod frame;
 mod instances;
 mod model;
+pub mod render;
 pub mod shaders;
 mod skin_compute;
 mod skin_vertex;
