@@ -7,13 +7,17 @@
 mod camera;
 mod lighting;
 mod openness;
+#[cfg(feature = "report")]
+mod painter;
 mod renderer;
 
 use eigenskin::glam::Vec3;
 
 pub use camera::{Camera, Projection};
 pub use lighting::Lighting;
-pub use renderer::Renderer;
+#[cfg(feature = "report")]
+pub use painter::GpuPainter;
+pub use renderer::{LinearPicture, Renderer};
 
 use crate::context::GpuError;
 

@@ -1,7 +1,7 @@
 //! Paints a scene: light and depth at several samples per pixel, then pixels.
 
 use bytemuck::{Pod, Zeroable};
-use eigenskin::glam::Vec3;
+use eigenskin::glam::{Vec3, Vec4};
 
 use super::openness::{OpennessPass, ShapeBuffers};
 use super::{Camera, DrawParams, Openness, Scene, Surface, Wireframe};
@@ -26,9 +26,19 @@ pub struct Renderer {
     context: GpuContext,
     surface: wgpu::RenderPipeline,
     surface_layout: wgpu::BindGroupLayout,
-    resolve: wgpu::ComputePipeline,
+    /// to floats, to bytes
+    resolve: [wgpu::ComputePipeline; 2],
     resolve_layout: wgpu::BindGroupLayout,
     openness: OpennessPass,
+}
+
+/// A picture in linear light.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearPicture {
+    /// `row × column`: mean over the covered samples, then their share of all
+    pub pixels: Vec<Vec4>,
+    /// samples per pixel that were taken, across and down
+    pub samples: u32,
 }
 
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -63,7 +73,7 @@ impl Renderer {
     pub fn new(context: &GpuContext) -> Self {
         let device = context.device();
         let (surface, surface_layout) = surface_pipeline(device);
-        let (resolve, resolve_layout) = resolve_pipeline(device);
+        let (resolve, resolve_layout) = resolve_pipelines(device);
         let openness = OpennessPass::new(context);
         Self { context: context.clone(), surface, surface_layout, resolve, resolve_layout, openness }
     }
@@ -76,6 +86,28 @@ impl Renderer {
         camera: &Camera,
         params: &DrawParams,
     ) -> Result<Vec<[u8; 4]>, GpuError> {
+        self.draw_pixels(scene, camera, params, true).map(|(pixels, _)| pixels)
+    }
+
+    /// The same in linear light, as floats.
+    pub fn draw_linear(
+        &self,
+        scene: &Scene,
+        camera: &Camera,
+        params: &DrawParams,
+    ) -> Result<LinearPicture, GpuError> {
+        let (pixels, samples) = self.draw_pixels::<[f32; 4]>(scene, camera, params, false)?;
+        Ok(LinearPicture { pixels: pixels.into_iter().map(Vec4::from).collect(), samples })
+    }
+
+    /// Pixels, `row × column`, and samples per pixel across and down.
+    fn draw_pixels<P: Pod>(
+        &self,
+        scene: &Scene,
+        camera: &Camera,
+        params: &DrawParams,
+        packed: bool,
+    ) -> Result<(Vec<P>, u32), GpuError> {
         scene.check()?;
         let context = &self.context;
         let samples = self.samples(params)?;
@@ -83,12 +115,13 @@ impl Renderer {
         let mut encoder = context.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let shape = self.shape(scene, camera, samples, &mut encoder)?;
         record_surface(&mut encoder, &self.surface, &shape, &light, &depth, scene.triangles.len());
-        let bytes = 4 * params.width as usize * params.height as usize;
+        let bytes = size_of::<P>() * params.width as usize * params.height as usize;
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let pixels = context.empty_buffer("pixels", bytes, usage)?;
-        self.record_resolve(&mut encoder, params, samples, camera, [&light, &depth], &pixels)?;
+        let resolve = &self.resolve[usize::from(packed)];
+        self.record_resolve(&mut encoder, resolve, params, samples, camera, [&light, &depth], &pixels)?;
         context.queue().submit([encoder.finish()]);
-        context.read(&pixels, bytes, bytemuck::pod_collect_to_vec)
+        Ok((context.read(&pixels, bytes, bytemuck::pod_collect_to_vec)?, samples))
     }
 
     /// What each vertex sees of the sky past the shape itself, `vertex`: shares of light and of the
@@ -197,6 +230,7 @@ impl Renderer {
     fn record_resolve(
         &self,
         encoder: &mut wgpu::CommandEncoder,
+        pipeline: &wgpu::ComputePipeline,
         params: &DrawParams,
         samples: u32,
         camera: &Camera,
@@ -227,7 +261,7 @@ impl Renderer {
         });
         let mut pass =
             encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label, timestamp_writes: None });
-        pass.set_pipeline(&self.resolve);
+        pass.set_pipeline(pipeline);
         pass.set_bind_group(0, &bindings, &[]);
         pass.dispatch_workgroups(params.width.div_ceil(GROUP_SIZE), params.height.div_ceil(GROUP_SIZE), 1);
         Ok(())
@@ -344,7 +378,8 @@ fn surface_pipeline(device: &wgpu::Device) -> (wgpu::RenderPipeline, wgpu::BindG
     (pipeline, bindings)
 }
 
-fn resolve_pipeline(device: &wgpu::Device) -> (wgpu::ComputePipeline, wgpu::BindGroupLayout) {
+/// To floats, to bytes.
+fn resolve_pipelines(device: &wgpu::Device) -> ([wgpu::ComputePipeline; 2], wgpu::BindGroupLayout) {
     let label = Some("resolve");
     let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
         binding,
@@ -375,13 +410,18 @@ fn resolve_pipeline(device: &wgpu::Device) -> (wgpu::ComputePipeline, wgpu::Bind
         label,
         source: wgpu::ShaderSource::Wgsl(shaders::RESOLVE.into()),
     });
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label,
-        layout: Some(&layout),
-        module: &module,
-        entry_point: label,
-        compilation_options: wgpu::PipelineCompilationOptions::default(),
-        cache: None,
+    let pipelines = [0.0, 1.0].map(|packed| {
+        device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: Some(&layout),
+            module: &module,
+            entry_point: label,
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[("PACKED", packed)],
+                ..Default::default()
+            },
+            cache: None,
+        })
     });
-    (pipeline, bindings)
+    (pipelines, bindings)
 }

@@ -1,7 +1,10 @@
-// resolve: averages the texels of each pixel in linear light, draws outlines where depth jumps, and
-// packs sRGB bytes with coverage as opacity (not multiplied into the colours).
+// resolve: averages the texels of each pixel in linear light and draws outlines where depth jumps. What
+// comes out is coverage as opacity, not multiplied into the colours: four sRGB bytes, or four floats
+// of linear light.
 //
 // Grid: x = ⌈width / 8⌉, y = ⌈height / 8⌉.
+
+override PACKED: bool = true;
 
 struct Picture {
     // pixels
@@ -23,7 +26,7 @@ struct Picture {
 @group(0) @binding(1) var light: texture_2d<f32>;
 // 0 near, 1 nothing
 @group(0) @binding(2) var depth: texture_depth_2d;
-// `row × column`, red in the lowest byte
+// `row × column`; packed with red in the lowest byte, otherwise four words each
 @group(0) @binding(3) var<storage, read_write> pixels: array<u32>;
 
 @compute @workgroup_size(8, 8)
@@ -48,9 +51,18 @@ fn resolve(@builtin(global_invocation_id) id: vec3<u32>) {
     if covered > 0u {
         let mean = sum / f32(covered);
         let share = f32(covered) / f32(picture.samples * picture.samples);
-        colour = vec4<f32>(srgb(mean.r), srgb(mean.g), srgb(mean.b), share);
+        colour = vec4<f32>(mean, share);
     }
-    pixels[id.y * picture.width + id.x] = pack4x8unorm(colour);
+    let pixel = id.y * picture.width + id.x;
+    if PACKED {
+        pixels[pixel] = pack4x8unorm(vec4<f32>(srgb(colour.r), srgb(colour.g), srgb(colour.b), colour.a));
+    } else {
+        let words = bitcast<vec4<u32>>(colour);
+        pixels[4u * pixel] = words.x;
+        pixels[4u * pixel + 1u] = words.y;
+        pixels[4u * pixel + 2u] = words.z;
+        pixels[4u * pixel + 3u] = words.w;
+    }
 }
 
 // Whether a texel lies at the rim of the shape, or of a part that stands before another.

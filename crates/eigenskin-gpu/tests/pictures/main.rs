@@ -4,6 +4,8 @@
 #[path = "../vertex_program/adapter.rs"]
 mod adapter;
 mod golden;
+#[cfg(feature = "report")]
+mod painter;
 
 use adapter::context;
 use eigenskin::glam::{DVec3, Vec3};
