@@ -5,7 +5,7 @@
 //! ```
 //! The second file is an example set, the third argument the name of one of its poses. Left is the
 //! skin, right the displacement that the model adds, as colours, with all edges.
-#![allow(clippy::print_stderr, reason = "says how long it took")]
+#![allow(clippy::print_stderr, reason = "says what it costs")]
 
 use std::error::Error;
 use std::path::Path;
@@ -65,6 +65,8 @@ fn posed(
     let mut instances = GpuInstances::new(context, &on_gpu, 1)?;
     instances.set(0, pose, Evaluator::new(model.clone()).drive(pose));
     instances.upload(context);
+    let (read, sent) = (on_gpu.bytes_per_vertex(), instances.bytes_per_frame());
+    eprintln!("{read:.0} bytes are read per vertex, {sent} uploaded per frame");
     let skin = SkinCompute::new(context, &on_gpu);
     let output = skin.output(context, &instances)?;
     let mut encoder = context.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());

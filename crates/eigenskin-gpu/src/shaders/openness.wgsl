@@ -1,4 +1,5 @@
 // openness: which share of a sky each vertex sees past the shape itself.
+// Rust twin: the CPU painter of eigenskin-report; tests compare whole panels.
 //
 // `openness_depth` draws the shape as seen from each direction of the sky, with the triangles as indices
 // and the direction as the draw's only instance; `openness` then looks up

@@ -1,6 +1,7 @@
 // resolve: averages the texels of each pixel in linear light and draws outlines where depth jumps. What
 // comes out is coverage as opacity, not multiplied into the colours: four sRGB bytes, or four floats
 // of linear light.
+// Rust twin: the CPU painter of eigenskin-report; tests compare whole panels.
 //
 // Grid: x = ⌈width / 8⌉, y = ⌈height / 8⌉.
 

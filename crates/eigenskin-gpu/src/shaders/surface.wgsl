@@ -1,5 +1,6 @@
 // surface: a lit shape, one sample per texel of a picture that is made larger than asked and averaged
 // by `resolve`.
+// Rust twin: the CPU painter of eigenskin-report; tests compare whole panels.
 //
 // Light on an open surface depends on its normal only and is nine numbers per colour (Ramamoorthi and
 // Hanrahan 2001). Vertices bring along which share of it the shape itself hides (`openness`).

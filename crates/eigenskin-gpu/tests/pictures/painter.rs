@@ -1,4 +1,6 @@
 //! The report's pictures, painted on the GPU, against those of the CPU.
+//!
+//! `EIGENSKIN_SHOW_PICTURES=FOLDER` writes both, to be looked at.
 
 use eigenskin::characters::hand;
 use eigenskin::glam::Vec3;
