@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module,
-# CalculiX, compilers of C and C++, valgrind.
+# CalculiX, compilers of C and C++, valgrind, a GPU that the CPU imitates.
 #
 #   bash tools/install.sh BUILD_DIR LOG_DIR
 #
@@ -9,11 +9,13 @@
 set -uo pipefail
 build=$1 logs=$2
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender}.ready
+rm -f "$logs"/{npm,chromium,blender,gpu}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
 blender_libraries=(libegl1 libgl1 libice6 libsm6 libx11-6 libxext6 libxfixes3 libxi6 libxkbcommon0 libxrender1)
+# Mesa's lavapipe, for machines without a GPU: Vulkan on the CPU.
+gpu_libraries=(mesa-vulkan-drivers libegl1 libgl1-mesa-dri)
 
 find_chromium() {
   local place
@@ -43,7 +45,7 @@ debian_packages() {
   command -v valgrind >/dev/null || missing+=(valgrind)
   find_python >/dev/null || missing+=(python3 python3-venv)
   if command -v dpkg-query >/dev/null; then
-    for library in "${blender_libraries[@]}"; do
+    for library in "${blender_libraries[@]}" "${gpu_libraries[@]}"; do
       dpkg-query -W -f '${Status}' "$library" 2>/dev/null | grep -q ' installed$' || missing+=("$library")
     done
   fi
@@ -72,6 +74,14 @@ blender() {
   # Names the library that is missing, if one is.
   BLENDER_USER_RESOURCES=$build/check-blender "$venv/bin/python" -c 'import bpy; print("Blender", bpy.app.version_string)'
 }
+gpu() {
+  local driver
+  for driver in /usr/share/vulkan/icd.d/*.json /etc/vulkan/icd.d/*.json; do
+    [ -e "$driver" ] && echo "$driver" && return
+  done
+  echo "a Vulkan driver is missing: install ${gpu_libraries[*]}, or your GPU's"
+  return 1
+}
 # install TOOL FUNCTION: with its own log and mark.
 install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
 
@@ -79,4 +89,5 @@ debian_packages >"$logs/apt.log" 2>&1
 install npm npm_packages &
 install blender blender &
 install chromium chromium
+install gpu gpu
 wait

@@ -3,6 +3,7 @@
 use eigenskin::glam::{DVec3, Vec3};
 
 use super::View;
+use super::painter::PanelProjection;
 
 /// Where a point lands in the picture.
 #[derive(Debug, Clone, Copy)]
@@ -104,6 +105,18 @@ impl Camera {
     /// Half the size of what is framed.
     pub fn radius(&self) -> f64 {
         self.radius
+    }
+
+    /// The same in plain numbers.
+    pub fn projection(&self) -> PanelProjection {
+        PanelProjection {
+            axes: [self.right, self.up, self.toward_eye],
+            centre: self.centre,
+            radius: self.radius,
+            inverse_distance: self.inverse_distance,
+            pixels_per_unit: self.pixels_per_unit,
+            offset: self.offset,
+        }
     }
 
     /// The camera's right, up and toward-the-viewer axes.

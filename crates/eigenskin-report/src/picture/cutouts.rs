@@ -5,6 +5,7 @@ use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
 
 use super::colour::{bytes_from_linear, displacement_colour, heat_colour, linear_from_bytes};
+use super::painter::{CpuPainter, PanelPainter};
 use super::panel::{Stage, draw_cutout};
 use super::{Panel, PictureError, PictureParams, camera_of, check, legend_of};
 
@@ -19,6 +20,16 @@ pub struct Cutouts {
 
 /// Draws each panel into a picture of its own. Captions, columns and background are not used.
 pub fn draw_cutouts(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<Cutouts, PictureError> {
+    draw_cutouts_with(&CpuPainter, mesh, panels, params)
+}
+
+/// The same, painted by `painter`.
+pub fn draw_cutouts_with(
+    painter: &dyn PanelPainter,
+    mesh: &Mesh,
+    panels: &[Panel],
+    params: &PictureParams,
+) -> Result<Cutouts, PictureError> {
     check(mesh, panels, params)?;
     let heat_maximum = legend_of(panels, &params.heat).map(|legend| legend.maximum);
     let camera = camera_of(panels, params);
@@ -32,7 +43,7 @@ pub fn draw_cutouts(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Re
     };
     let files = panels
         .iter()
-        .map(|panel| png_file(params.panel_width, params.panel_height, &draw_cutout(panel, &stage)))
+        .map(|panel| png_file(params.panel_width, params.panel_height, &draw_cutout(painter, panel, &stage)?))
         .collect::<Result<_, _>>()?;
     Ok(Cutouts { files, heat_maximum })
 }

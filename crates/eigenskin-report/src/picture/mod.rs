@@ -1,7 +1,7 @@
-//! Pictures of posed skins, drawn on the CPU: panels side by side with captions, one camera, one
-//! heat scale.
+//! Pictures of posed skins: panels side by side with captions, one camera, one heat scale.
 //!
-//! The same input gives the same bytes, whatever the number of threads.
+//! Panels are painted on the CPU, where the same input gives the same bytes, whatever the number of
+//! threads, or by another [`PanelPainter`].
 
 mod camera;
 mod canvas;
@@ -9,6 +9,7 @@ mod colour;
 mod cutouts;
 mod legend;
 mod lighting;
+pub mod painter;
 mod panel;
 mod raster;
 mod text;
@@ -19,10 +20,11 @@ use eigenskin::mesh::Mesh;
 use camera::Camera;
 use canvas::Canvas;
 use legend::{Legend, LegendPlace};
+use painter::{CpuPainter, PanelPainter};
 use panel::{Stage, draw_panel};
 use text::{Direction, Lettering};
 
-pub use cutouts::{Cutouts, direction_colour, draw_cutouts, heat_colours, mixed_colour};
+pub use cutouts::{Cutouts, direction_colour, draw_cutouts, draw_cutouts_with, heat_colours, mixed_colour};
 
 /// Widest and highest panel, in pixels.
 const LARGEST_PANEL: usize = 8192;
@@ -224,6 +226,9 @@ pub enum PictureError {
         /// index into it
         vertex: usize,
     },
+    /// What paints the panels failed.
+    #[error("a panel could not be painted: {0}")]
+    Painter(String),
     /// The PNG could not be written.
     #[error("the picture could not be written as a PNG: {0}")]
     Encoding(#[from] png::EncodingError),
@@ -232,6 +237,16 @@ pub enum PictureError {
 /// Draws `panels`, which all show `mesh` in some shape, side by side, with one camera framed on all
 /// of them. Returns a PNG file (8-bit sRGB).
 pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<Vec<u8>, PictureError> {
+    draw_panels_with(&CpuPainter, mesh, panels, params)
+}
+
+/// The same, painted by `painter`.
+pub fn draw_panels_with(
+    painter: &dyn PanelPainter,
+    mesh: &Mesh,
+    panels: &[Panel],
+    params: &PictureParams,
+) -> Result<Vec<u8>, PictureError> {
     check(mesh, panels, params)?;
     let legend = legend_of(panels, &params.heat);
     let layout = Layout::new(panels, legend.as_ref(), params);
@@ -248,7 +263,7 @@ pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Res
     };
     for (index, panel) in panels.iter().enumerate() {
         let (left, top) = layout.corner(index, params);
-        canvas.put(left, top, params.panel_width, &draw_panel(panel, &stage));
+        canvas.put(left, top, params.panel_width, &draw_panel(painter, panel, &stage)?);
         layout.draw_caption(&mut canvas, index, params);
     }
     if let Some(legend) = legend {

@@ -6,8 +6,9 @@ use rayon::prelude::*;
 use super::camera::{Camera, Projected};
 use super::colour::{bytes_from_linear, displacement_colour, heat_colour, linear_from_bytes};
 use super::lighting::{Openness, Sky};
+use super::painter::{PaintedPanel, PaintedPixel, PanelPainter, PanelScene};
 use super::raster::{GridPoint, for_each_sample};
-use super::{Panel, Surface};
+use super::{Panel, PictureError, Surface};
 
 /// Samples per pixel, across and down.
 const SAMPLES: usize = 3;
@@ -85,42 +86,65 @@ impl Band {
 }
 
 /// Draws a panel: `row × column` in sRGB.
-pub(super) fn draw_panel(panel: &Panel, stage: &Stage) -> Vec<[u8; 3]> {
+pub(super) fn draw_panel(
+    painter: &dyn PanelPainter,
+    panel: &Panel,
+    stage: &Stage,
+) -> Result<Vec<[u8; 3]>, PictureError> {
     let background = linear_from_bytes(stage.background);
-    draw(panel, stage, stage.background, |sum, covered| {
-        let bare = SAMPLES * SAMPLES - covered;
-        bytes_from_linear((sum + bare as f32 * background) / (SAMPLES * SAMPLES) as f32)
+    draw(painter, panel, stage, stage.background, |sum, covered, samples| {
+        let bare = samples - covered;
+        bytes_from_linear((sum + bare as f32 * background) / samples as f32)
     })
 }
 
 /// Draws a panel without its background: `row × column` in sRGB with opacity.
-pub(super) fn draw_cutout(panel: &Panel, stage: &Stage) -> Vec<[u8; 4]> {
-    draw(panel, stage, [0; 4], |sum, covered| {
+pub(super) fn draw_cutout(
+    painter: &dyn PanelPainter,
+    panel: &Panel,
+    stage: &Stage,
+) -> Result<Vec<[u8; 4]>, PictureError> {
+    draw(painter, panel, stage, [0; 4], |sum, covered, samples| {
         let [red, green, blue] = bytes_from_linear(sum / covered as f32);
-        [red, green, blue, (255 * covered / (SAMPLES * SAMPLES)) as u8]
+        [red, green, blue, (255 * covered / samples) as u8]
     })
 }
 
-/// Draws a panel: `row × column`. A pixel is made from the light of its covered samples and their
-/// number, or is `empty`.
-fn draw<P: Copy + Send>(
+/// Draws a panel: `row × column`. A pixel is made from the light of its covered samples, their number
+/// and that of all samples, or is `empty`.
+fn draw<P: Copy>(
+    painter: &dyn PanelPainter,
     panel: &Panel,
     stage: &Stage,
     empty: P,
-    pixel: impl Fn(Vec3, usize) -> P + Sync,
-) -> Vec<P> {
+    pixel: impl Fn(Vec3, u32, u32) -> P,
+) -> Result<Vec<P>, PictureError> {
+    let painted = painter.paint(&PanelScene { panel, stage })?;
+    if painted.pixels.len() != stage.width * stage.height {
+        let (given, wanted) = (painted.pixels.len(), stage.width * stage.height);
+        return Err(PictureError::Painter(format!("{given} pixels were painted of a panel of {wanted}")));
+    }
+    let finish = |painted_pixel: &PaintedPixel| match *painted_pixel {
+        PaintedPixel { covered: 0, .. } => empty,
+        PaintedPixel { light, covered } => pixel(light, covered.min(painted.samples), painted.samples),
+    };
+    Ok(painted.pixels.iter().map(finish).collect())
+}
+
+/// Paints a panel on the CPU.
+pub(super) fn paint(panel: &Panel, stage: &Stage) -> PaintedPanel {
     let projected: Vec<Projected> =
         panel.positions.iter().map(|p| stage.camera.project(p.as_dvec3())).collect();
     let sky = Sky::new(stage.camera.axes());
     let openness = sky.openness(panel.positions, panel.normals, stage.triangles);
     let radius = stage.camera.radius() as f32;
     let scene = Scene { panel, stage, projected, sky, openness, radius };
-    let mut pixels = vec![empty; stage.width * stage.height];
+    let mut pixels = vec![PaintedPixel::default(); stage.width * stage.height];
     pixels
         .par_chunks_mut(stage.width * BAND_ROWS)
         .enumerate()
-        .for_each(|(band, pixels)| scene.draw_band(band * BAND_ROWS, pixels, &pixel));
-    pixels
+        .for_each(|(band, pixels)| scene.draw_band(band * BAND_ROWS, pixels));
+    PaintedPanel { pixels, samples: (SAMPLES * SAMPLES) as u32 }
 }
 
 struct Scene<'a> {
@@ -137,7 +161,7 @@ struct Scene<'a> {
 
 impl Scene<'_> {
     /// Draws the rows from `first_row` on that `pixels` holds.
-    fn draw_band<P>(&self, first_row: usize, pixels: &mut [P], finish: &impl Fn(Vec3, usize) -> P) {
+    fn draw_band(&self, first_row: usize, pixels: &mut [PaintedPixel]) {
         let width = self.stage.width;
         let seen = self.visible_surfaces(first_row, pixels.len() / width);
         for (index, pixel) in pixels.iter_mut().enumerate() {
@@ -154,9 +178,7 @@ impl Scene<'_> {
                     covered += 1;
                 }
             }
-            if covered > 0 {
-                *pixel = finish(sum, covered);
-            }
+            *pixel = PaintedPixel { light: sum, covered };
         }
     }
 
