@@ -9,7 +9,7 @@
 set -uo pipefail
 build=$1 logs=$2
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender,gpu}.ready
+rm -f "$logs"/{valgrind,npm,chromium,blender,gpu}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -82,6 +82,9 @@ gpu() {
   echo "a Vulkan driver is missing: install ${gpu_libraries[*]}, or your GPU's"
   return 1
 }
+valgrind_and_python() {
+  valgrind --version && python3 --version
+}
 # install TOOL FUNCTION: with its own log and mark.
 install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
 
@@ -90,4 +93,5 @@ install npm npm_packages &
 install blender blender &
 install chromium chromium
 install gpu gpu
+install valgrind valgrind_and_python
 wait

@@ -126,8 +126,14 @@ fn percent(value: f64) -> String {
     if value.is_finite() { format!("{:.0} %", 100.0 * value) } else { "–".into() }
 }
 
+/// With commas.
 fn thousands(count: usize) -> String {
-    eigenskin_report::page::counted(count, "", "").trim().to_string()
+    let digits = count.to_string();
+    let first = (digits.len() + 2) % 3 + 1;
+    let (head, rest) = digits.split_at(first.min(digits.len()));
+    rest.as_bytes()
+        .chunks(3)
+        .fold(head.to_string(), |text, three| text + "," + &String::from_utf8_lossy(three))
 }
 
 fn print_table(output: &Output, title: &str, head: &[&str], rows: &[Vec<String>]) {
@@ -290,4 +296,17 @@ fn print_model(output: &Output, name: &str, figures: &Figures) {
         percent(ns("drivers") / ns("f16")),
         number(ns("f16") / ns("two threads"), 2),
     ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::thousands;
+
+    #[test]
+    fn thousands_have_commas() {
+        assert_eq!(
+            [0, 12, 999, 1000, 39_808, 400_000, 1_234_567].map(thousands),
+            ["0", "12", "999", "1,000", "39,808", "400,000", "1,234,567"]
+        );
+    }
 }
