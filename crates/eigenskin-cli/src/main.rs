@@ -12,9 +12,11 @@ mod joint_map;
 mod large;
 mod mirror_examples;
 mod output;
+mod painter;
 mod pictures;
 mod pose_source;
 mod progress;
+mod render;
 mod report;
 mod reproduce;
 mod rigs;
@@ -51,6 +53,7 @@ enum Command {
     Style(Box<commands::style::Args>),
     Bake(commands::bake::Args),
     Bench(commands::bench::Args),
+    Render(Box<commands::render::Args>),
     Reproduce(commands::reproduce::Args),
     Conformance(commands::conformance::Args),
     Completions(commands::completions::Args),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Style(args) => commands::style::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::Bench(args) => commands::bench::run(args, cli.quiet),
+        Command::Render(args) => commands::render::run(args, cli.quiet),
         Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
         Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),

@@ -28,7 +28,7 @@ fn every_ratio_of_a_tube_is_taken() {
         "2,400 vertices: a frame",
         "share of copy bandwidth",
         "EigenSkin 2002",
-        "A crowd of 100",
+        "100 characters of 14,000",
     ] {
         assert!(said.contains(words), "{words}\n{said}");
     }
@@ -38,8 +38,8 @@ fn every_ratio_of_a_tube_is_taken() {
     assert_eq!(speed["processes"], 2);
     let figures = speed["figures"].as_object().unwrap();
     assert!(figures.values().all(|figure| figure.as_f64().is_some_and(|figure| figure > 0.0)));
-    // 12 ways of skinning and 4 × 3 × 2 models with two ratios each, in two sizes; papers; crowd.
-    assert_eq!(figures.len(), 2 * (12 + 48) + 2 * 3 + 3);
+    // 12 ways of skinning and 4 × 3 × 2 models with two ratios each, in two sizes; papers; crowds.
+    assert_eq!(figures.len(), 2 * (12 + 48) + 2 * 3 + 2 * 3);
     // Blocks of eight lanes against one vertex at a time: far more than noise.
     let of = |name: &str| figures[name].as_f64().unwrap();
     assert!(of("2400/plain/ns") < of("2400/loop/ns"));

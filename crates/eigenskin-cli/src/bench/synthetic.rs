@@ -25,8 +25,8 @@ pub const STORAGES: [(Storage, &str); 3] =
     [(Storage::F32, "f32"), (Storage::F16, "f16"), (Storage::I16, "i16")];
 /// Without and with normal corrections.
 pub const CORRECTIONS: [(bool, &str); 2] = [(false, "positions"), (true, "normals")];
-/// Characters of a crowd, and vertices of each.
-pub const CROWD: (usize, usize) = (100, 14_000);
+/// Crowds: characters, and vertices of each.
+pub const CROWDS: [(usize, usize); 2] = [(100, 14_000), (8, 400_000)];
 /// Papers: name, vertices, components of each vertex; frames on their hardware.
 pub const PAPERS: [(&str, usize, usize, &str); 2] = [
     ("EigenSkin 2002: hand of 55,904 triangles", 28_000, 5, "47"),
@@ -161,8 +161,11 @@ pub fn measure_papers(pool: &Arc<ThreadPool>, figures: &mut Figures) -> Result<(
 type PlayAll<'a> = dyn Fn(&mut [BakedEvaluator], &[Pose], &mut [Output]) + 'a;
 
 /// A crowd of one model, against its characters one after the other.
-pub fn measure_crowd(pool: &ThreadPool, figures: &mut Figures) -> Result<()> {
-    let (count, vertices) = CROWD;
+pub fn measure_crowd(
+    (count, vertices): (usize, usize),
+    pool: &ThreadPool,
+    figures: &mut Figures,
+) -> Result<()> {
     let rig = character::tube(vertices)?;
     let baked = baked(&character::model(&rig, 5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
     let poses: Vec<Pose> =
@@ -198,8 +201,8 @@ pub fn measure_crowd(pool: &ThreadPool, figures: &mut Figures) -> Result<()> {
     });
     let together = crowd(&|characters, poses, outputs| evaluate_crowd(characters, poses, outputs));
     let threads = crowd(&|characters, poses, outputs| evaluate_crowd_in(pool, characters, poses, outputs));
-    figures.put("crowd/frames", 1.0 / together);
-    figures.put("crowd/together", one_by_one / together);
-    figures.put("crowd/two threads", together / threads);
+    figures.put(format!("crowd of {count}/frames"), 1.0 / together);
+    figures.put(format!("crowd of {count}/together"), one_by_one / together);
+    figures.put(format!("crowd of {count}/two threads"), together / threads);
     Ok(())
 }

@@ -9,7 +9,7 @@ use eigenskin::baked::Path as Instructions;
 use rayon::ThreadPool;
 use serde_json::json;
 
-use crate::bench::synthetic::{COMPONENTS, CORRECTIONS, CROWD, PAPERS, STORAGES};
+use crate::bench::synthetic::{COMPONENTS, CORRECTIONS, CROWDS, PAPERS, STORAGES};
 use crate::bench::{Figures, fixed, given, synthetic};
 use crate::output::{Output, counted};
 use crate::{progress, table};
@@ -102,7 +102,9 @@ fn measure(args: &Args) -> Result<Figures> {
         synthetic::measure_size(vertices, &pool, &mut figures)?;
     }
     synthetic::measure_papers(&pool, &mut figures)?;
-    synthetic::measure_crowd(&pool, &mut figures)?;
+    for crowd in CROWDS {
+        synthetic::measure_crowd(crowd, &pool, &mut figures)?;
+    }
     Ok(figures)
 }
 
@@ -226,16 +228,16 @@ fn print_synthetic(output: &Output, sizes: &[usize], figures: &Figures) {
         "on the paper's GPU",
     ];
     print_table(output, "Frames per second, one thread, f16", &head, &rows);
-    let (count, vertices) = CROWD;
-    output.line("");
-    output.line(format!(
-        "A crowd of {count} characters of {} vertices with 5 components: {} frames/s on one thread, {} times as \
-         fast as one by one; two threads {} times as fast as one",
-        thousands(vertices),
-        number(figures.get("crowd/frames"), 1),
-        number(figures.get("crowd/together"), 2),
-        number(figures.get("crowd/two threads"), 2),
-    ));
+    let rows: Vec<Vec<String>> = CROWDS
+        .iter()
+        .map(|&(count, vertices)| {
+            let figure = |what: &str| number(figures.get(&format!("crowd of {count}/{what}")), 2);
+            let name = format!("{count} characters of {} vertices", thousands(vertices));
+            vec![name, figure("frames"), figure("together"), figure("two threads")]
+        })
+        .collect();
+    let head = ["crowd", "frames/s", "times as fast as one by one", "two threads × one"];
+    print_table(output, "Crowds of one model, 5 components f16, one thread", &head, &rows);
 }
 
 fn print_model(output: &Output, name: &str, figures: &Figures) {

@@ -11,6 +11,7 @@ pub mod evaluate;
 pub mod examples;
 pub mod fit;
 mod fit_large;
+pub mod render;
 pub mod reproduce;
 pub mod simulate;
 pub mod style;

@@ -4,7 +4,7 @@ use eigenskin::glam::Vec4;
 use eigenskin_report::picture::PictureError;
 use eigenskin_report::picture::painter::{PaintedPanel, PaintedPixel, PanelPainter, PanelScene};
 
-use super::{Camera, DrawParams, Projection, Renderer, Scene, Surface};
+use super::{Camera, DrawParams, Projection, Renderer, Scene, Surface, Wireframe};
 use crate::context::GpuContext;
 
 /// Paints panels of the report's pictures on a GPU. They look like those of the CPU, but are not the same
@@ -12,12 +12,20 @@ use crate::context::GpuContext;
 #[derive(Debug)]
 pub struct GpuPainter {
     renderer: Renderer,
+    wireframe: Option<Wireframe>,
 }
 
 impl GpuPainter {
     /// Compiles the kernels.
     pub fn new(context: &GpuContext) -> Self {
-        Self { renderer: Renderer::new(context) }
+        Self { renderer: Renderer::new(context), wireframe: None }
+    }
+
+    /// The same with lines along all edges.
+    #[must_use]
+    pub fn with_wireframe(mut self, wireframe: Wireframe) -> Self {
+        self.wireframe = Some(wireframe);
+        self
     }
 }
 
@@ -42,7 +50,9 @@ impl PanelPainter for GpuPainter {
             Some(colours) => Surface::Colours { colours },
             None => Surface::SKIN,
         };
-        let shape = Scene { surface, ..Scene::new(panel.positions, panel.normals, scene.triangles()) };
+        let wireframe = self.wireframe;
+        let shape =
+            Scene { surface, wireframe, ..Scene::new(panel.positions, panel.normals, scene.triangles()) };
         let params = DrawParams { width: width as u32, height: height as u32, ..DrawParams::default() };
         let picture = self
             .renderer

@@ -233,7 +233,7 @@ pub fn eigendisplacement_pictures(
 }
 
 /// The first components of a layer on the whole mesh, `component × vertex`.
-fn component_fields(layer: &Layer, vertex_count: usize) -> Vec<Vec<Vec3>> {
+pub fn component_fields(layer: &Layer, vertex_count: usize) -> Vec<Vec<Vec3>> {
     (0..layer.component_count().min(COMPONENTS))
         .map(|component| {
             let mut field = vec![Vec3::ZERO; vertex_count];
@@ -247,7 +247,7 @@ fn component_fields(layer: &Layer, vertex_count: usize) -> Vec<Vec<Vec3>> {
 }
 
 /// The length that gets full colour: a few vertices, often deep in a fold, may have more.
-fn full_colour(field: &[Vec3], support: &[u32]) -> f32 {
+pub fn full_colour(field: &[Vec3], support: &[u32]) -> f32 {
     let mut lengths: Vec<f32> =
         support.iter().map(|&vertex| field[vertex as usize].abs().max_element()).collect();
     lengths.sort_by(f32::total_cmp);
@@ -255,7 +255,7 @@ fn full_colour(field: &[Vec3], support: &[u32]) -> f32 {
 }
 
 /// The view, from behind where most of what a field (`vertex`) moves would be out of sight.
-fn from_the_side_that_moves(view: View, mesh: &Mesh, field: &[Vec3]) -> View {
+pub fn from_the_side_that_moves(view: View, mesh: &Mesh, field: &[Vec3]) -> View {
     let outward: Vec3 =
         field.iter().zip(mesh.normals()).map(|(moved, normal)| moved.length() * *normal).sum();
     let behind = outward.dot(view.from_direction) < 0.0;

@@ -41,14 +41,34 @@ impl Canvas {
     /// The picture as a PNG file, marked as sRGB.
     pub fn into_png(self) -> Result<Vec<u8>, PictureError> {
         let mut bytes = Vec::new();
-        let mut encoder = png::Encoder::new(&mut bytes, self.width as u32, self.height as u32);
-        encoder.set_color(png::ColorType::Rgb);
-        encoder.set_depth(png::BitDepth::Eight);
-        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
-        encoder.set_compression(png::Compression::Balanced);
-        let mut writer = encoder.write_header()?;
+        let mut writer = encoder(&mut bytes, &self).write_header()?;
         writer.write_image_data(self.pixels.as_flattened())?;
         writer.finish()?;
         Ok(bytes)
     }
+}
+
+fn encoder<'a>(bytes: &'a mut Vec<u8>, canvas: &Canvas) -> png::Encoder<'a, &'a mut Vec<u8>> {
+    let mut encoder = png::Encoder::new(bytes, canvas.width as u32, canvas.height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+    encoder.set_compression(png::Compression::Balanced);
+    encoder
+}
+
+/// Pictures of one size as an animated PNG that starts over and over; viewers that know nothing of
+/// animation show the first. `rate` is in frames per second.
+pub(super) fn animated_png(frames: &[Canvas], rate: u16) -> Result<Vec<u8>, PictureError> {
+    let Some(first) = frames.first() else { return Err(PictureError::NoPanels) };
+    let mut bytes = Vec::new();
+    let mut encoder = encoder(&mut bytes, first);
+    encoder.set_animated(frames.len() as u32, 0)?;
+    encoder.set_frame_delay(1, rate.max(1))?;
+    let mut writer = encoder.write_header()?;
+    for frame in frames {
+        writer.write_image_data(frame.pixels.as_flattened())?;
+    }
+    writer.finish()?;
+    Ok(bytes)
 }

@@ -143,6 +143,8 @@ pub struct PictureParams {
     /// Vertices to look at from near; the picture is framed on them with some of what is around.
     /// Default: none, which frames the whole.
     pub focus: Vec<u32>,
+    /// Points to frame instead of what is shown, so that pictures of a sequence stand still. Default: none.
+    pub framed: Vec<Vec3>,
     /// Light or dark. Default: light.
     pub background: Background,
     /// The scale of the heat maps.
@@ -158,6 +160,7 @@ impl Default for PictureParams {
             text_size: 20.0,
             view: View::default(),
             focus: Vec::new(),
+            framed: Vec::new(),
             background: Background::default(),
             heat: HeatScale::default(),
         }
@@ -226,6 +229,14 @@ pub enum PictureError {
         /// index into it
         vertex: usize,
     },
+    /// Pictures of an animation must be of one size.
+    #[error(
+        "frame {frame} of an animation has another size than the first; give all frames the same captions and legend"
+    )]
+    FrameSize {
+        /// index of the frame
+        frame: usize,
+    },
     /// What paints the panels failed.
     #[error("a panel could not be painted: {0}")]
     Painter(String),
@@ -247,6 +258,33 @@ pub fn draw_panels_with(
     panels: &[Panel],
     params: &PictureParams,
 ) -> Result<Vec<u8>, PictureError> {
+    draw(painter, mesh, panels, params)?.into_png()
+}
+
+/// Draws a picture for every entry of `frames`, all of one layout, as an animated PNG of `rate` frames per
+/// second that starts over and over. Give [`PictureParams::framed`], or the camera follows the shape.
+pub fn draw_animation_with(
+    painter: &dyn PanelPainter,
+    mesh: &Mesh,
+    frames: &[(Vec<Panel>, PictureParams)],
+    rate: u16,
+) -> Result<Vec<u8>, PictureError> {
+    let drawn: Vec<Canvas> = frames
+        .iter()
+        .map(|(panels, params)| draw(painter, mesh, panels, params))
+        .collect::<Result<_, PictureError>>()?;
+    if let Some(frame) = drawn.iter().position(|f| (f.width, f.height) != (drawn[0].width, drawn[0].height)) {
+        return Err(PictureError::FrameSize { frame });
+    }
+    canvas::animated_png(&drawn, rate)
+}
+
+fn draw(
+    painter: &dyn PanelPainter,
+    mesh: &Mesh,
+    panels: &[Panel],
+    params: &PictureParams,
+) -> Result<Canvas, PictureError> {
     check(mesh, panels, params)?;
     let legend = legend_of(panels, &params.heat);
     let layout = Layout::new(panels, legend.as_ref(), params);
@@ -270,7 +308,7 @@ pub fn draw_panels_with(
         let place = layout.legend_place(params);
         legend.draw(&mut canvas, &layout.small, &place);
     }
-    canvas.into_png()
+    Ok(canvas)
 }
 
 /// The camera that frames all panels, or what they show of the vertices in focus.
@@ -282,7 +320,11 @@ fn camera_of(panels: &[Panel], params: &PictureParams) -> Camera {
     let share = if in_focus.is_empty() { 0.02 } else { 0.14 };
     let margin = share * params.panel_width.min(params.panel_height) as f64;
     let (width, height) = (params.panel_width as f64, params.panel_height as f64);
-    let framed = if in_focus.is_empty() { &shapes[..] } else { &[in_focus.as_slice()] };
+    let framed = match (in_focus.is_empty(), params.framed.is_empty()) {
+        (false, _) => &[in_focus.as_slice()],
+        (true, false) => &[params.framed.as_slice()],
+        (true, true) => &shapes[..],
+    };
     Camera::framing(framed, &shapes, &params.view, width, height, margin)
 }
 

@@ -140,7 +140,7 @@ impl BakedEvaluator {
     pub fn evaluate_to(&mut self, pose: &Pose, mut output: Output) {
         self.set(pose, &output);
         if let Some(threads) = &mut self.threads {
-            return threads.skin(&self.baked, &self.frame, self.path, &mut output);
+            return threads.skin(&self.baked, &self.frame, self.path, output);
         }
         let baked = Arc::clone(&self.baked);
         for piece in &baked.tables.pieces {

@@ -1,7 +1,6 @@
 //! Where shapes go: arrays in the caller's vertex order, a vertex buffer, or blocks as they were baked.
 
 use glam::{Vec3, Vec4};
-use rayon::prelude::*;
 
 use super::BakedModel;
 use super::lanes::{Block, LANES};
@@ -155,48 +154,57 @@ impl Output<'_> {
         }
     }
 
-    /// All blocks in the caller's order, by the threads of the current pool. `lane_of` says in which lane
-    /// each vertex is, `vertex`.
-    pub(super) fn gather(&mut self, baked: &BakedModel, lane_of: &[u32], shape: [&[Block]; 3]) {
-        const TOGETHER: usize = 2048;
+    /// The same output in parts of that many vertices.
+    pub(super) fn parts(self, vertices: usize) -> Vec<Self> {
+        match self {
+            Self::Arrays { positions, normals, tangents } => {
+                let mut normals = normals.map(|normals| normals.chunks_mut(vertices));
+                let mut tangents = tangents.map(|tangents| tangents.chunks_mut(vertices));
+                let part = |positions| Self::Arrays {
+                    positions,
+                    normals: normals.as_mut().and_then(Iterator::next),
+                    tangents: tangents.as_mut().and_then(Iterator::next),
+                };
+                positions.chunks_mut(vertices).map(part).collect()
+            }
+            Self::Interleaved { floats, layout } => {
+                let parts = floats.chunks_mut(vertices * layout.stride);
+                parts.map(|floats| Self::Interleaved { floats, layout }).collect()
+            }
+            Self::Blocks { .. } => unreachable!("blocks are written where they belong"),
+        }
+    }
+
+    /// Vertices from the lanes where they are, `vertex`, of all blocks.
+    pub(super) fn gather(&mut self, baked: &BakedModel, lanes: &[u32], shape: [&[Block]; 3]) {
         let [positions, normals, tangents] = shape;
         let at = |blocks: &[Block], lane: u32| blocks[lane as usize / LANES].get(lane as usize % LANES);
         let tangent_at = |lane: u32| {
             let sides = &baked.tables.handedness[lane as usize / LANES];
             at(tangents, lane).extend(sides.0[lane as usize % LANES])
         };
-        let gather = |to: &mut [Vec3], from: &[Block]| {
-            to.par_chunks_mut(TOGETHER).zip(lane_of.par_chunks(TOGETHER)).for_each(|(to, lanes)| {
-                for (to, &lane) in to.iter_mut().zip(lanes) {
-                    *to = at(from, lane);
-                }
-            });
-        };
         match self {
             Self::Arrays { positions: to, normals: to_normals, tangents: to_tangents } => {
-                gather(to, positions);
-                if let Some(to) = to_normals {
-                    gather(to, normals);
+                for (to, &lane) in to.iter_mut().zip(lanes) {
+                    *to = at(positions, lane);
                 }
-                if let Some(to) = to_tangents {
-                    to.par_iter_mut().with_min_len(TOGETHER).zip(lane_of).for_each(|(to, &lane)| {
-                        *to = tangent_at(lane);
-                    });
+                for (to, &lane) in to_normals.iter_mut().flat_map(|to| to.iter_mut()).zip(lanes) {
+                    *to = at(normals, lane);
+                }
+                for (to, &lane) in to_tangents.iter_mut().flat_map(|to| to.iter_mut()).zip(lanes) {
+                    *to = tangent_at(lane);
                 }
             }
             Self::Interleaved { floats, layout } => {
-                let chunks = floats.par_chunks_mut(TOGETHER * layout.stride);
-                chunks.zip(lane_of.par_chunks(TOGETHER)).for_each(|(vertices, lanes)| {
-                    for (vertex, &lane) in vertices.chunks_mut(layout.stride).zip(lanes) {
-                        at(positions, lane).write_to_slice(&mut vertex[layout.position..]);
-                        if let Some(offset) = layout.normal {
-                            at(normals, lane).write_to_slice(&mut vertex[offset..]);
-                        }
-                        if let Some(offset) = layout.tangent {
-                            tangent_at(lane).write_to_slice(&mut vertex[offset..]);
-                        }
+                for (vertex, &lane) in floats.chunks_mut(layout.stride).zip(lanes) {
+                    at(positions, lane).write_to_slice(&mut vertex[layout.position..]);
+                    if let Some(offset) = layout.normal {
+                        at(normals, lane).write_to_slice(&mut vertex[offset..]);
                     }
-                });
+                    if let Some(offset) = layout.tangent {
+                        tangent_at(lane).write_to_slice(&mut vertex[offset..]);
+                    }
+                }
             }
             Self::Blocks { .. } => unreachable!("blocks are written where they belong"),
         }

@@ -41,44 +41,56 @@ impl Threads {
         }
     }
 
-    pub fn skin(&mut self, baked: &BakedModel, frame: &FrameData, path: Path, output: &mut Output) {
+    pub fn skin(&mut self, baked: &BakedModel, frame: &FrameData, path: Path, output: Output) {
         let Self { pool, shares, shape, lane_of } = self;
         let wanted = output.wanted();
-        if let Output::Blocks { positions, normals, tangents } = output {
-            let shape = [Some(&mut **positions), normals.as_deref_mut(), tangents.as_deref_mut()];
-            let shape = shape.map(Option::unwrap_or_default);
-            return pool.install(|| skin_shares(baked, frame, path, shares, shape));
-        }
-        pool.install(|| {
-            let mut parts = shape.each_mut().map(|part| &mut part[..]);
-            for (part, wanted) in parts.iter_mut().zip(wanted) {
-                if !wanted {
-                    *part = &mut [];
-                }
+        let mut parts = shape.each_mut().map(|part| &mut part[..]);
+        for (part, wanted) in parts.iter_mut().zip(wanted) {
+            if !wanted {
+                *part = &mut [];
             }
-            skin_shares(baked, frame, path, shares, parts);
-            output.gather(baked, lane_of, shape.each_ref().map(|part| &part[..]));
-        });
+        }
+        if let Output::Blocks { positions, normals, tangents } = output {
+            let parts = [Some(positions), normals, tangents].map(Option::unwrap_or_default);
+            return skin_shares(pool, baked, frame, path, shares, parts);
+        }
+        skin_shares(pool, baked, frame, path, shares, parts);
+        let shape = shape.each_ref().map(|part| &part[..]);
+        let together = lane_of.len().div_ceil(shares.len().max(1)).max(1);
+        let outputs = output.parts(together).into_iter().zip(lane_of.chunks(together));
+        share(pool, outputs, |(mut output, lanes)| output.gather(baked, lanes, shape));
     }
 }
 
 fn skin_shares(
+    pool: &ThreadPool,
     baked: &BakedModel,
     frame: &FrameData,
     path: Path,
     shares: &mut [(Range<usize>, Worker)],
     mut shape: [&mut [Block]; 3],
 ) {
-    rayon::scope(|scope| {
-        for (groups, worker) in shares {
-            let groups = &baked.tables.groups[groups.clone()];
-            let blocks: usize = groups.iter().map(|group| group.block_count).sum();
-            let own = shape.each_mut().map(|part| {
-                let at = blocks.min(part.len());
-                part.split_off_mut(..at).unwrap_or_default()
-            });
-            scope.spawn(move |_| skin(path, baked, frame, groups, &mut worker.joints, own));
+    let work = shares.iter_mut().map(|(groups, worker)| {
+        let groups = &baked.tables.groups[groups.clone()];
+        let blocks: usize = groups.iter().map(|group| group.block_count).sum();
+        let own = shape.each_mut().map(|part| {
+            let at = blocks.min(part.len());
+            part.split_off_mut(..at).unwrap_or_default()
+        });
+        (groups, worker, own)
+    });
+    share(pool, work, |(groups, worker, own)| skin(path, baked, frame, groups, &mut worker.joints, own));
+}
+
+/// Does the first of some works here, while the pool's threads do the others: to wake a thread costs
+/// more than some thousand vertices.
+fn share<T: Send>(pool: &ThreadPool, mut works: impl Iterator<Item = T>, work: impl Fn(T) + Sync) {
+    let Some(own) = works.next() else { return };
+    pool.in_place_scope(|scope| {
+        for other in works {
+            scope.spawn(|_| work(other));
         }
+        work(own);
     });
 }
 
@@ -102,8 +114,11 @@ fn shares(groups: &[Group], count: usize) -> Vec<Range<usize>> {
     shares
 }
 
-/// Evaluates several characters of one model: what they share is read once for all of them, some
-/// vertices at a time, instead of once for each.
+/// A model of more bytes does not stay in the nearer caches from one character to the next.
+const LARGE: f64 = (8 << 20) as f64;
+
+/// Evaluates several characters of one model. What they share is read once for all of them, some
+/// vertices at a time, if that is more than the processor's caches hold.
 ///
 /// # Panics
 /// If the lists have different lengths, the characters do not share one baked model, or an output or
@@ -115,13 +130,22 @@ pub fn evaluate_crowd(characters: &mut [BakedEvaluator], poses: &[Pose], outputs
     );
     let Some(first) = characters.first() else { return };
     let baked = Arc::clone(&first.baked);
-    for ((character, pose), output) in characters.iter_mut().zip(poses).zip(&*outputs) {
+    let pieces = &baked.tables.pieces;
+    let is_large = baked.report.bytes_per_vertex * baked.report.vertices as f64 > LARGE;
+    for ((character, pose), output) in characters.iter_mut().zip(poses).zip(&mut *outputs) {
         assert!(Arc::ptr_eq(&character.baked, &baked), "characters of different models");
         character.set(pose, output);
+        if !is_large {
+            for piece in pieces {
+                character.skin_piece(piece, output);
+            }
+        }
     }
-    for piece in &baked.tables.pieces {
-        for (character, output) in characters.iter_mut().zip(&mut *outputs) {
-            character.skin_piece(piece, output);
+    if is_large {
+        for piece in pieces {
+            for (character, output) in characters.iter_mut().zip(&mut *outputs) {
+                character.skin_piece(piece, output);
+            }
         }
     }
 }

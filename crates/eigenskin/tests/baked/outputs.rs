@@ -18,7 +18,11 @@ const GAP: f32 = 77.0;
 const LAYOUT: VertexLayout = VertexLayout { stride: 13, position: 1, normal: Some(9), tangent: Some(5) };
 
 fn baked(base: BaseSkinning, layers: usize) -> (Arc<Model>, Arc<BakedModel>, Vec<Vec4>) {
-    let model = model(Shape { seed: 11, base, joints: 5, influences: 5, rings: 60, layers, offset: 0.5 });
+    baked_tube(base, layers, 60)
+}
+
+fn baked_tube(base: BaseSkinning, layers: usize, rings: usize) -> (Arc<Model>, Arc<BakedModel>, Vec<Vec4>) {
+    let model = model(Shape { seed: 11, base, joints: 5, influences: 5, rings, layers, offset: 0.5 });
     let mut random = Random(4);
     let normals = model.rig().mesh().normals();
     let tangents: Vec<Vec4> = normals
@@ -128,7 +132,16 @@ fn the_last_vertex_of_a_buffer_may_end_early() {
 
 #[test]
 fn crowds_show_each_character_as_if_alone() {
-    let (model, baked, _) = baked(BaseSkinning::LinearBlend, 4);
+    // A small one, whose characters come one after the other, and one that no near cache holds.
+    for rings in [60, 40_000] {
+        crowd_of(rings);
+    }
+}
+
+fn crowd_of(rings: usize) {
+    let (model, baked, _) = baked_tube(BaseSkinning::LinearBlend, 4, rings);
+    let bytes = baked.report().bytes_per_vertex * baked.report().vertices as f64;
+    assert_eq!(bytes > 8.4e6, rings > 60, "the two cases are two");
     let mut random = Random(21);
     let poses: Vec<Pose> = (0..7).map(|_| pose(&mut random, model.rig(), false)).collect();
     let expected: Vec<Posed> =

@@ -1,0 +1,89 @@
+//! From where, and when.
+
+use anyhow::{Context, Result, bail};
+use eigenskin::glam::{Quat, Vec3};
+use eigenskin::pose::Pose;
+use eigenskin_io::RigFile;
+use eigenskin_report::picture::View;
+
+/// A side by name, or three numbers.
+pub fn direction(text: &str) -> Result<Vec3> {
+    Ok(match text {
+        "front" => Vec3::Z,
+        "back" => -Vec3::Z,
+        "right" => Vec3::X,
+        "left" => -Vec3::X,
+        // Not quite along the axis that is up in the picture.
+        "top" => Vec3::new(0.0, 1.0, 1e-3),
+        "bottom" => Vec3::new(0.0, -1.0, 1e-3),
+        _ => {
+            let numbers: Vec<f32> = text.split(',').filter_map(|number| number.trim().parse().ok()).collect();
+            let &[x, y, z] = &numbers[..] else {
+                bail!("--view {text:?}: give front, back, left, right, top, bottom, or a direction X,Y,Z");
+            };
+            let direction = Vec3::new(x, y, z);
+            if !(direction.is_finite() && direction.length() > 0.0) {
+                bail!("--view {text:?}: a direction has three finite numbers that are not all zero");
+            }
+            direction
+        }
+    })
+}
+
+/// A view turned about what is up, by a share of a whole turn.
+pub fn turned(view: &View, share: f32) -> View {
+    let turn = Quat::from_axis_angle(view.up.normalize_or(Vec3::Y), share * std::f32::consts::TAU);
+    View { from_direction: turn * view.from_direction, ..*view }
+}
+
+/// Points all over the smallest box-centred sphere around some points: what to frame, so that a turning
+/// shape stands still.
+pub fn sphere_around<'a>(points: impl Iterator<Item = &'a Vec3> + Clone) -> Vec<Vec3> {
+    let low = points.clone().copied().fold(Vec3::INFINITY, Vec3::min);
+    let high = points.clone().copied().fold(Vec3::NEG_INFINITY, Vec3::max);
+    let centre = 0.5 * (low + high);
+    let radius = points.map(|point| point.distance(centre)).fold(0.0, f32::max);
+    let ring = (0..24).map(|i| Quat::from_rotation_y(i as f32 * std::f32::consts::TAU / 24.0));
+    ring.flat_map(|turn| {
+        (0..=12).map(move |i| {
+            let tilt = std::f32::consts::PI * i as f32 / 12.0;
+            centre + radius * (turn * Vec3::new(tilt.sin(), tilt.cos(), 0.0))
+        })
+    })
+    .collect()
+}
+
+/// Poses of a clip, `rate` to a second.
+pub fn clip_poses(file: &RigFile, name: &str, rate: u16) -> Result<Vec<Pose>> {
+    let clip = file.clip_named(name).with_context(|| {
+        let names: Vec<&str> = file.clips().iter().map(|clip| clip.name.as_str()).collect();
+        format!("there is no clip {name:?}; there are {}", names.join(", "))
+    })?;
+    let count = (clip.duration() * f64::from(rate)).round().max(1.0) as usize;
+    Ok((0..count).map(|frame| file.sample(clip, frame as f64 / f64::from(rate))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_have_names_or_numbers() {
+        assert_eq!(direction("left").unwrap(), -Vec3::X);
+        assert_eq!(direction("0.5, -1,2").unwrap(), Vec3::new(0.5, -1.0, 2.0));
+        for bad in ["up", "1,2", "0,0,0", "1,nan,0"] {
+            assert!(direction(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn turntables_come_back_and_spheres_hold_everything() {
+        let view = View { from_direction: Vec3::new(1.0, 0.5, 0.0), ..View::default() };
+        assert!(turned(&view, 1.0).from_direction.distance(view.from_direction) < 1e-5);
+        assert!(turned(&view, 0.25).from_direction.distance(Vec3::new(0.0, 0.5, -1.0)) < 1e-6);
+        let points = [Vec3::ZERO, Vec3::new(2.0, 0.0, 0.0)];
+        for point in sphere_around(points.iter()) {
+            assert!((point.distance(Vec3::X) - 1.0).abs() < 1e-5);
+        }
+    }
+}
