@@ -49,6 +49,7 @@ fn main() {
     app.finish();
     app.cleanup();
 
+    let loading = Instant::now();
     let server = app.world().resource::<AssetServer>().clone();
     for _ in 0..count {
         let scene = server.load(GltfAssetLabel::Scene(0).from_asset(name.clone()));
@@ -59,9 +60,8 @@ fn main() {
         let mut characters = world.query::<&EigenSkinDrive>();
         characters.iter(world).all(EigenSkinDrive::is_bound)
     };
-    let loading = Instant::now();
     while !is_ready(app.world_mut()) {
-        if loading.elapsed() > Duration::from_secs(60) {
+        if loading.elapsed() > Duration::from_mins(1) {
             println!("{name} has no model, or does not load");
             return;
         }
@@ -84,6 +84,10 @@ fn main() {
         let mut times = app.world().resource::<Began>().1.clone();
         times.sort();
         let median = times[times.len() / 2];
+        let mut characters = app.world_mut().query::<&EigenSkinDrive>();
+        let weights = characters.iter(app.world()).next().map_or(&[][..], EigenSkinDrive::target_weights);
+        let (sum, targets): (f32, usize) = (weights.iter().sum(), weights.len());
+        println!("{targets} morph targets, sum of weights {sum}");
         println!("{title}: {median:?} for {count} characters, {:?} each (median)", median / count);
     }
 }

@@ -78,6 +78,7 @@ pub(crate) struct BoundMesh {
 
 /// Warnings that were given; each is given once per character and model.
 #[derive(Debug, Default, Clone, Copy)]
+#[allow(clippy::struct_excessive_bools, reason = "one per warning")]
 pub(crate) struct Told {
     pub no_place: bool,
     pub lost_joint: bool,
