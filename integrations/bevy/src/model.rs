@@ -1,0 +1,327 @@
+//! Models as assets: what drivers need, from the same GLB that Bevy shows.
+
+use std::fmt;
+use std::sync::Arc;
+
+use bevy_asset::io::Reader;
+use bevy_asset::{Asset, AssetLoader, LoadContext};
+use bevy_reflect::TypePath;
+use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Storage};
+use eigenskin::deformers::Base;
+use eigenskin::model::{Layer, Model};
+use eigenskin::pose::Pose;
+use eigenskin::rig::Rig;
+use eigenskin::skinning::BaseSkinning;
+use eigenskin_io::gltf::document::Document;
+use eigenskin_io::gltf::error::GltfError;
+use eigenskin_io::gltf::rig::RigLayout;
+use eigenskin_io::gltf::table::Table;
+use tracing::warn;
+
+/// The drivers of a model, shared by all of its characters.
+///
+/// Load it from the file that is shown: `asset_server.load::<EigenSkinModel>("model.glb")`. Bevy keeps
+/// it apart from the `Gltf` of the same file by its type.
+#[derive(Asset, TypePath, Clone)]
+pub struct EigenSkinModel(pub(crate) Arc<Loaded>);
+
+/// Reads an [`EigenSkinModel`]. It claims no file extension: `.glb` stays with Bevy's glTF loader, and
+/// this one is chosen by the type that is asked for.
+#[derive(Debug, Default, TypePath)]
+pub struct EigenSkinLoader;
+
+/// Why a file gives no model. The character is then shown with plain skinning.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// The asset source failed.
+    #[error("cannot read the file: {error}")]
+    Io {
+        /// what the system says
+        error: std::io::Error,
+    },
+    /// The file is damaged, or is no model.
+    #[error("no eigenskin model: {error}")]
+    Gltf {
+        /// what is wrong
+        error: Box<GltfError>,
+    },
+    /// The table names a morph target that the file does not have.
+    #[error("layer {layer:?} names morph target {target} of {count}; fit the model again")]
+    BadTarget {
+        /// name of the layer
+        layer: String,
+        /// the target it names
+        target: usize,
+        /// how many there are
+        count: usize,
+    },
+}
+
+/// What is kept of a file.
+pub(crate) struct Loaded {
+    /// the file, for messages
+    pub path: String,
+    drivers: Drivers,
+    /// nodes that show the model's meshes
+    pub mesh_nodes: Vec<MeshNode>,
+    /// morph targets of the model in each mesh
+    pub target_count: usize,
+    halves: Vec<Half>,
+}
+
+/// A node that shows a mesh of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct MeshNode {
+    /// as Bevy calls it
+    pub name: String,
+    /// targets of the mesh before those of the model
+    pub first_target: usize,
+}
+
+/// One morph target: its weight is max(sign · coordinate, 0) / scale.
+struct Half {
+    target: usize,
+    component: usize,
+    sign: f32,
+    scale: f32,
+}
+
+enum Drivers {
+    /// skips what has not moved, and is faster where something has
+    Baked(Arc<BakedModel>),
+    /// for models on other deformers, which cannot be baked; their drivers are like all others
+    Reference(Arc<Model>),
+}
+
+/// Drivers with the memory to evaluate them.
+pub(crate) enum DriverState {
+    Baked(Box<BakedEvaluator>),
+    Reference(ReferenceState),
+}
+
+/// What [`eigenskin::evaluate::Evaluator`] does to drive, without the deformers, which threads cannot
+/// share.
+pub(crate) struct ReferenceState {
+    model: Arc<Model>,
+    /// features of the widest driver
+    scratch: Vec<f64>,
+    /// coordinates of the widest layer
+    outputs: Vec<f64>,
+    /// coordinates of all layers, one after the other
+    coordinates: Vec<f32>,
+}
+
+impl EigenSkinModel {
+    /// Reads a model from the bytes of a GLB, or of a `.gltf` with all data inside; `path` is for
+    /// messages.
+    pub fn from_bytes(bytes: &[u8], path: &str) -> Result<Self, LoadError> {
+        Loaded::read(bytes, path).map(|loaded| Self(Arc::new(loaded)))
+    }
+
+    /// Names of all joints, in the order of the model.
+    pub fn joint_names(&self) -> impl Iterator<Item = &str> {
+        self.0.rig().skeleton().joints().iter().map(|joint| joint.name.as_str())
+    }
+
+    /// Names of all controls, in the order of the model.
+    pub fn control_names(&self) -> impl Iterator<Item = &str> {
+        self.0.rig().controls().iter().map(|control| control.name.as_str())
+    }
+
+    /// Morph targets of the model in each of its meshes.
+    pub fn target_count(&self) -> usize {
+        self.0.target_count
+    }
+}
+
+impl fmt::Debug for EigenSkinModel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("EigenSkinModel")
+            .field("path", &self.0.path)
+            .field("joints", &self.0.rig().skeleton().joint_count())
+            .field("targets", &self.0.target_count)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AssetLoader for EigenSkinLoader {
+    type Asset = EigenSkinModel;
+    type Settings = ();
+    type Error = LoadError;
+
+    async fn load(
+        &self,
+        reader: &mut dyn Reader,
+        (): &(),
+        load_context: &mut LoadContext<'_>,
+    ) -> Result<EigenSkinModel, LoadError> {
+        let mut bytes = Vec::new();
+        reader.read_to_end(&mut bytes).await.map_err(|error| LoadError::Io { error })?;
+        EigenSkinModel::from_bytes(&bytes, &load_context.path().to_string())
+    }
+}
+
+impl From<GltfError> for LoadError {
+    fn from(error: GltfError) -> Self {
+        Self::Gltf { error: Box::new(error) }
+    }
+}
+
+impl Loaded {
+    fn read(bytes: &[u8], path: &str) -> Result<Self, LoadError> {
+        let document = Document::from_bytes(bytes, None)?;
+        let table = Table::find(&document)?;
+        let (file, model) = eigenskin_io::model_of(document)?;
+        // `model_of` refuses files without a table.
+        let own_targets = table.as_ref().map_or(&[][..], |table| &table.own_targets);
+        let mesh_nodes = mesh_nodes(file.document(), file.layout(), own_targets);
+        let (target_count, halves) = table.as_ref().map_or(Ok((0, Vec::new())), |table| {
+            // Not by the table's word alone: room for weights is made from it.
+            let in_file = file.counts.targets;
+            halves(table, &model, in_file)
+        })?;
+        warn_of_losses(&model, &halves, path);
+        let drivers = match BakedModel::new(&model, &BakeParams { storage: Storage::F16 }) {
+            Ok(baked) => Drivers::Baked(Arc::new(baked)),
+            Err(_) => Drivers::Reference(Arc::new(model)),
+        };
+        Ok(Self { path: path.into(), drivers, mesh_nodes, target_count, halves })
+    }
+
+    pub fn rig(&self) -> &Rig {
+        match &self.drivers {
+            Drivers::Baked(baked) => baked.rig(),
+            Drivers::Reference(model) => model.rig(),
+        }
+    }
+
+    pub fn driver_state(&self) -> DriverState {
+        match &self.drivers {
+            Drivers::Baked(baked) => DriverState::Baked(Box::new(BakedEvaluator::new(Arc::clone(baked)))),
+            Drivers::Reference(model) => DriverState::Reference(ReferenceState::new(model)),
+        }
+    }
+
+    /// The weights of the model's targets (`target`) for coordinates of all layers.
+    pub fn write_weights(&self, coordinates: &[f32], weights: &mut [f32]) {
+        weights.fill(0.0);
+        for half in &self.halves {
+            weights[half.target] = (half.sign * coordinates[half.component]).max(0.0) / half.scale;
+        }
+    }
+}
+
+impl DriverState {
+    /// The coordinates of all layers for a pose.
+    pub fn drive(&mut self, pose: &Pose) -> &[f32] {
+        match self {
+            Self::Baked(evaluator) => evaluator.drive(pose),
+            Self::Reference(state) => state.drive(pose),
+        }
+    }
+
+    /// Those of the last pose.
+    pub fn coordinates(&self) -> &[f32] {
+        match self {
+            Self::Baked(evaluator) => evaluator.coordinates(),
+            Self::Reference(state) => &state.coordinates,
+        }
+    }
+}
+
+impl ReferenceState {
+    fn new(model: &Arc<Model>) -> Self {
+        let widest = |size: fn(&Layer) -> usize| model.layers().iter().map(size).max().unwrap_or(0);
+        Self {
+            scratch: vec![0.0; widest(|layer| layer.driver.scratch_count())],
+            outputs: vec![0.0; widest(Layer::component_count)],
+            coordinates: vec![0.0; model.component_count()],
+            model: Arc::clone(model),
+        }
+    }
+
+    fn drive(&mut self, pose: &Pose) -> &[f32] {
+        let mut rest = &mut self.coordinates[..];
+        for layer in self.model.layers() {
+            let (own, others) = rest.split_at_mut(layer.component_count());
+            let outputs = &mut self.outputs[..own.len()];
+            layer.driver.evaluate(self.model.rig().skeleton(), pose, &mut self.scratch, outputs);
+            for (coordinate, output) in own.iter_mut().zip(outputs) {
+                *coordinate = *output as f32;
+            }
+            rest = others;
+        }
+        &self.coordinates
+    }
+}
+
+/// The nodes that show the model, by the names that Bevy's loader gives them.
+fn mesh_nodes(document: &Document, layout: &RigLayout, own_targets: &[usize]) -> Vec<MeshNode> {
+    let of_node = |&node: &usize| {
+        let entry = document.array("nodes").get(node)?;
+        let mesh = entry.get("mesh")?.as_u64()? as usize;
+        let place = layout.meshes.iter().position(|&own| own == mesh)?;
+        let name = entry.get("name").and_then(|name| name.as_str());
+        Some(MeshNode {
+            name: name.map_or_else(|| format!("GltfNode{node}"), str::to_string),
+            first_target: own_targets.get(place).copied().unwrap_or(0),
+        })
+    };
+    layout.mesh_nodes.iter().filter_map(of_node).collect()
+}
+
+/// How many morph targets the model has, and what drives each. The table lists layers as the model does;
+/// those without components are in the table alone.
+fn halves(table: &Table, model: &Model, in_file: usize) -> Result<(usize, Vec<Half>), LoadError> {
+    let Some(entry) = &table.model else { return Ok((0, Vec::new())) };
+    let count = entry.targets.min(in_file);
+    let mut halves = Vec::new();
+    let mut layers = model.layers().iter().peekable();
+    let mut first_component = 0;
+    for entry in &entry.layers {
+        let Some(layer) = layers.next_if(|layer| layer.name == entry.name) else { continue };
+        for (index, component) in entry.components.iter().take(layer.component_count()).enumerate() {
+            for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
+                let Some(half) = half else { continue };
+                if half.target >= count {
+                    let layer = entry.name.clone();
+                    return Err(LoadError::BadTarget { layer, target: half.target, count });
+                }
+                let component = first_component + index;
+                halves.push(Half { target: half.target, component, sign, scale: half.scale as f32 });
+            }
+        }
+        first_component += layer.component_count();
+    }
+    Ok((count, halves))
+}
+
+/// Joints that Bevy lets a vertex follow.
+const BEVY_INFLUENCES: usize = 4;
+
+/// Bevy blends linearly and morphs before it skins; what a model has beyond that is not shown.
+fn warn_of_losses(model: &Model, halves: &[Half], path: &str) {
+    match model.base() {
+        Base::Skinning(BaseSkinning::LinearBlend) => {}
+        Base::Skinning(_) => warn!("{path}: the model was fitted on another skinning than Bevy's linear one"),
+        Base::Deformers(chain) => {
+            warn!("{path}: the model was fitted on the deformers {:?}, which Bevy does not have", chain.name);
+        }
+    }
+    let influences = model.rig().weights().most_influences();
+    if influences > BEVY_INFLUENCES {
+        warn!("{path}: vertices follow up to {influences} joints, Bevy takes the first {BEVY_INFLUENCES}");
+    }
+    let mut first = 0;
+    let mut lost = Vec::new();
+    for layer in model.layers() {
+        let components = first..first + layer.component_count();
+        if !components.is_empty() && !halves.iter().any(|half| components.contains(&half.component)) {
+            lost.push(layer.name.as_str());
+        }
+        first = components.end;
+    }
+    if !lost.is_empty() {
+        warn!("{path}: not shown, since no morph target plays them: corrections {}", lost.join(", "));
+    }
+}
