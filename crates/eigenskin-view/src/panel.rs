@@ -166,7 +166,7 @@ fn legend(ui: &mut Ui, state: &ViewState, measure: &mut Measure) {
     let text =
         format!("Model against {other}: at most {}, rms {}", unit.tell(found.largest), unit.tell(found.rms));
     ui.label(RichText::new(text).size(11.5).color(FAINT));
-    if ui.small_button("Fit the scale to this pose").clicked() {
+    if ui.button("Fit the scale to this pose").clicked() {
         measure.rescale();
         measure.of(state);
     }
@@ -181,8 +181,8 @@ fn clips(ui: &mut Ui, state: &mut ViewState) {
     let shown = state.player.shown();
     let mut chosen = None;
     ui.horizontal(|ui| {
-        let icon = if state.player.is_playing() { "⏸" } else { "▶" };
-        if ui.button(RichText::new(icon).size(14.0)).on_hover_text("play or pause (space)").clicked() {
+        let text = if state.player.is_playing() { "Pause" } else { "Play" };
+        if ui.button(text).on_hover_text("play or pause (space)").clicked() {
             state.player.toggle();
         }
         let name = shown.map_or("choose a clip", |(clip, _)| clips[clip].name.as_str());
@@ -263,7 +263,9 @@ fn joints(ui: &mut Ui, state: &mut ViewState) {
             ui.label(RichText::new(name).strong().color(colour));
             ui.spacing_mut().slider_width = ui.available_width() - 66.0;
             ui.visuals_mut().selection.bg_fill = colour.gamma_multiply(0.75);
-            let slider = egui::Slider::new(angle, -180.0..=180.0).fixed_decimals(1).suffix("°");
+            let slider = egui::Slider::new(angle, -180.0..=180.0)
+                .custom_formatter(|angle, _| degrees_text(angle))
+                .suffix("°");
             changed |= ui.add(slider.clamping(egui::SliderClamping::Never)).changed();
         });
     }
@@ -304,14 +306,16 @@ fn corrections(ui: &mut Ui, state: &ViewState, figures: &Figures) {
     if layers.is_empty() || figures.coordinates.is_empty() {
         return;
     }
-    heading(ui, "Corrections α");
+    heading(ui, "Corrections");
+    ui.spacing_mut().interact_size.y = 14.0;
+    ui.spacing_mut().item_spacing.y = 4.0;
     let mut first = 0;
     for layer in layers {
         let range = first..first + layer.component_count();
         first = range.end;
         ui.horizontal(|ui| {
-            let (text, _) = ui.allocate_exact_size(vec2(104.0, 14.0), Sense::hover());
-            let font = egui::FontId::proportional(11.5);
+            let (text, _) = ui.allocate_exact_size(vec2(172.0, 14.0), Sense::hover());
+            let font = egui::FontId::proportional(11.0);
             ui.painter().with_clip_rect(text).text(
                 text.left_center(),
                 egui::Align2::LEFT_CENTER,
@@ -355,6 +359,11 @@ fn footer(ui: &mut Ui, figures: &Figures) {
         });
 }
 
+/// One decimal, and no minus before zero.
+fn degrees_text(angle: f64) -> String {
+    format!("{:.1}", if angle.abs() < 0.05 { 0.0 } else { angle })
+}
+
 /// 13,976
 fn thousands(count: usize) -> String {
     let digits = count.to_string();
@@ -371,6 +380,13 @@ fn thousands(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zero_degrees_have_no_sign() {
+        assert_eq!(degrees_text(-1e-6), "0.0");
+        assert_eq!(degrees_text(-0.06), "-0.1");
+        assert_eq!(degrees_text(90.0), "90.0");
+    }
 
     #[test]
     fn counts_have_commas() {

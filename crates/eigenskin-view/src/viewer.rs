@@ -90,7 +90,6 @@ impl Viewer {
         output: &wgpu::TextureView,
         size: [u32; 2],
     ) -> Result<Drawn, ViewError> {
-        self.time_frame();
         let mut free = egui::Rect::NOTHING;
         let egui = self.egui.clone();
         let mut full = egui.run_ui(input, |ui| {
@@ -151,13 +150,11 @@ impl Viewer {
         let mut pixels = self.context.read_texture(&texture)?;
         let is_bgra =
             matches!(self.format, wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Bgra8UnormSrgb);
-        for pixel in &mut pixels {
-            if is_bgra {
-                pixel.swap(0, 2);
-            }
-            pixel[3] = 255;
+        if is_bgra {
+            pixels.iter_mut().for_each(|pixel| pixel.swap(0, 2));
         }
-        png_bytes(pixels.as_flattened(), size)
+        let colours: Vec<u8> = pixels.iter().flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
+        png_bytes(&colours, size)
     }
 
     fn still_input(&self, size: [u32; 2], pixels_per_point: f32) -> egui::RawInput {
@@ -211,7 +208,8 @@ impl Viewer {
         }
     }
 
-    fn time_frame(&mut self) {
+    /// Notes that a frame of the window begins.
+    pub fn time_frame(&mut self) {
         let now = Instant::now();
         if let Some(last) = self.last_frame
             && now - last < STILL
@@ -299,8 +297,9 @@ fn png_bytes(pixels: &[u8], size: [u32; 2]) -> Result<Vec<u8>, ViewError> {
     let fail = |error: png::EncodingError| ViewError::Picture { problem: error.to_string() };
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, size[0], size[1]);
-    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
     let mut writer = encoder.write_header().map_err(fail)?;
     writer.write_image_data(pixels).map_err(fail)?;
     writer.finish().map_err(fail)?;

@@ -58,6 +58,7 @@ pub fn show(
         stream,
         started: None,
         last: Instant::now(),
+        ran: false,
         hidden: false,
         ended: Ok(()),
     };
@@ -84,6 +85,8 @@ struct App {
     /// the first frame
     started: Option<Instant>,
     last: Instant,
+    /// the clip ran when the last frame was drawn
+    ran: bool,
     /// the last frame could not be drawn
     hidden: bool,
     ended: Result<(), ViewError>,
@@ -192,7 +195,10 @@ impl App {
         let started = *self.started.get_or_insert(now);
         let passed = now - self.last;
         self.last = now;
-        open.viewer.state.advance(passed.as_secs_f64().min(0.25));
+        // A clip runs from the frame that shows its start.
+        if self.ran {
+            open.viewer.state.advance(passed.as_secs_f64());
+        }
         let due = self.recording.as_mut().map(|recording| recording.due((now - started).as_secs_f64()));
         for step in due.unwrap_or_default() {
             match open.viewer.state.apply(&step) {
@@ -205,6 +211,7 @@ impl App {
                 None => {}
             }
         }
+        self.ran = open.viewer.state.player.is_playing();
         match open.draw() {
             Ok(drawn) => self.hidden = !drawn,
             Err(error) => self.end(events, Err(error)),
@@ -278,6 +285,7 @@ impl Open {
         };
         let view = texture.texture.create_view(&wgpu::TextureViewDescriptor::default());
         let input = self.input.take_egui_input(&self.window);
+        self.viewer.time_frame();
         let drawn = self.viewer.draw(input, &view, [self.config.width, self.config.height])?;
         self.window.pre_present_notify();
         self.context.queue().present(texture);
