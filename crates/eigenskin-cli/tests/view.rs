@@ -46,10 +46,8 @@ fn display() -> Option<(Running, String)> {
 }
 
 fn left_out(reason: &str) {
-    assert!(
-        std::env::var("CI").is_ok_and(|value| value == "true").then_some(()).is_none(),
-        "{reason}, in CI"
-    );
+    let in_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    assert!(!in_ci, "{reason}, which CI does not allow");
     // Not by a macro: the test harness would keep that to itself.
     std::io::stderr().write_all(format!("left out: tests of the window ({reason})\n").as_bytes()).unwrap();
 }
@@ -99,8 +97,8 @@ impl Picture {
         let mut reader = decoder.read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];
         let info = reader.next_frame(&mut bytes).unwrap();
-        assert_eq!(info.color_type, png::ColorType::Rgba);
-        let pixels = bytes[..info.buffer_size()].chunks_exact(4).map(|p| [p[0], p[1], p[2]]).collect();
+        assert_eq!(info.color_type, png::ColorType::Rgb);
+        let pixels = bytes[..info.buffer_size()].chunks_exact(3).map(|p| [p[0], p[1], p[2]]).collect();
         Self { pixels, width: info.width as usize }
     }
 
