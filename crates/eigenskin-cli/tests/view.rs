@@ -132,7 +132,7 @@ struct Window {
 
 impl Window {
     /// Opens a window with a stream; `None` without a GPU.
-    fn open(display: &str, arguments: &[&str]) -> Option<Self> {
+    fn open(display: &str, arguments: &[&str], first_picture: &Path) -> Option<Self> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_eigenskin"))
             .arg("view")
             .args(arguments)
@@ -153,8 +153,8 @@ impl Window {
         if let MaybeTlsStream::Plain(stream) = socket.get_mut() {
             stream.set_read_timeout(Some(Duration::from_secs(90))).unwrap();
         }
-        // A first answer, or the reason why there is none.
-        socket.send(Message::text("{\"jonts\":1}")).unwrap();
+        // The stream listens before there is a window: only a picture shows that there is one.
+        socket.send(Message::text(json!({ "screenshot": first_picture }).to_string())).unwrap();
         let mut window = Self { process, socket };
         if let Err(error) = window.socket.read() {
             let errors = window.process.errors();
@@ -214,7 +214,7 @@ fn a_stream_bends_the_hand_in_a_window() {
     let folder = tempfile::tempdir().unwrap();
     let [model, examples] = fitted_hand(folder.path());
     let arguments = [model.to_str().unwrap(), "--truth", examples.to_str().unwrap(), "--size", "1000x700"];
-    let Some(mut window) = Window::open(&name, &arguments) else { return };
+    let Some(mut window) = Window::open(&name, &arguments, &folder.path().join("first.png")) else { return };
 
     let rest = window.picture(&folder.path().join("rest.png"));
     assert_eq!(rest.width, 1000);
