@@ -347,11 +347,13 @@ fn footer(ui: &mut Ui, figures: &Figures) {
         .show(ui, |ui| {
             let small = |text: String| RichText::new(text).size(11.0).color(FAINT);
             ui.spacing_mut().item_spacing.y = 3.0;
-            ui.label(small(format!(
-                "{:.1} ms per frame · {} bytes uploaded",
-                figures.frame_milliseconds,
-                thousands(figures.uploaded)
-            )));
+            let bytes = format!("{} bytes uploaded per frame", thousands(figures.uploaded));
+            // A picture stands alone: it has no frame before.
+            let text = match figures.frame_milliseconds {
+                0.0 => bytes,
+                milliseconds => format!("{milliseconds:.1} ms · {bytes}"),
+            };
+            ui.label(small(text));
             ui.add(egui::Label::new(small(figures.gpu.clone())).truncate());
             if let Some(stream) = &figures.stream {
                 ui.label(small(stream.clone()));
