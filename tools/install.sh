@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module,
-# CalculiX, compilers of C and C++, valgrind, a GPU that the CPU imitates.
+# CalculiX, compilers of C and C++, valgrind, a GPU that the CPU imitates, a display without a screen.
 #
 #   bash tools/install.sh BUILD_DIR LOG_DIR
 #
@@ -9,13 +9,15 @@
 set -uo pipefail
 build=$1 logs=$2
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{valgrind,npm,chromium,blender,gpu}.ready
+rm -f "$logs"/{npm,chromium,blender,gpu,view,valgrind}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
 blender_libraries=(libegl1 libgl1 libice6 libsm6 libx11-6 libxext6 libxfixes3 libxi6 libxkbcommon0 libxrender1)
 # Mesa's lavapipe, for machines without a GPU: Vulkan on the CPU.
 gpu_libraries=(mesa-vulkan-drivers libegl1 libgl1-mesa-dri)
+# A display without a screen, and what windows on X11 load.
+view_libraries=(xvfb libx11-6 libx11-xcb1 libxcursor1 libxi6 libxkbcommon-x11-0 libxkbcommon0 libxrandr2)
 
 find_chromium() {
   local place
@@ -45,7 +47,7 @@ debian_packages() {
   command -v valgrind >/dev/null || missing+=(valgrind)
   find_python >/dev/null || missing+=(python3 python3-venv)
   if command -v dpkg-query >/dev/null; then
-    for library in "${blender_libraries[@]}" "${gpu_libraries[@]}"; do
+    for library in "${blender_libraries[@]}" "${gpu_libraries[@]}" "${view_libraries[@]}"; do
       dpkg-query -W -f '${Status}' "$library" 2>/dev/null | grep -q ' installed$' || missing+=("$library")
     done
   fi
@@ -85,6 +87,11 @@ gpu() {
 valgrind_and_python() {
   valgrind --version && python3 --version
 }
+view() {
+  command -v Xvfb && return
+  echo "Xvfb is missing: install ${view_libraries[*]}"
+  return 1
+}
 # install TOOL FUNCTION: with its own log and mark.
 install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
 
@@ -94,4 +101,5 @@ install blender blender &
 install chromium chromium
 install gpu gpu
 install valgrind valgrind_and_python
+install view view
 wait

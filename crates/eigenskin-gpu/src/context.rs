@@ -93,6 +93,25 @@ impl GpuContext {
         // OpenGL is asked last: it may have no storage buffers in the vertex stage.
         let adapter =
             adapter_of(wgpu::Backends::PRIMARY).or_else(|_| adapter_of(wgpu::Backends::SECONDARY))?;
+        Self::open(&adapter)
+    }
+
+    /// Opens the best GPU that can show its pictures on `surface`, a window of `instance`.
+    pub fn for_surface(
+        instance: &wgpu::Instance,
+        surface: &wgpu::Surface,
+    ) -> Result<(Self, wgpu::Adapter), GpuError> {
+        let wanted = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            compatible_surface: Some(surface),
+            ..Default::default()
+        };
+        let adapter = pollster::block_on(instance.request_adapter(&wanted))
+            .map_err(|error| GpuError::NoAdapter { reason: error.to_string() })?;
+        Ok((Self::open(&adapter)?, adapter))
+    }
+
+    fn open(adapter: &wgpu::Adapter) -> Result<Self, GpuError> {
         let name = adapter.get_info().name;
         // WebGPU's default limits, except for how large buffers may be: meshes times instances grow.
         let most = adapter.limits();
@@ -198,6 +217,31 @@ impl GpuContext {
         encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, Some(bytes as u64));
         self.queue.submit([encoder.finish()]);
         self.read_mapped(&copy, bytes, take)
+    }
+
+    /// Copies a texture of four bytes per texel back, `row × column`. Waits for all work before.
+    pub fn read_texture(&self, texture: &wgpu::Texture) -> Result<Vec<[u8; 4]>, GpuError> {
+        let (width, height) = (texture.width() as usize, texture.height() as usize);
+        let row = (4 * width).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
+        let copy = self.empty_buffer("copy of a picture", row * height, usage)?;
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_texture_to_buffer(
+            texture.as_image_copy(),
+            wgpu::TexelCopyBufferInfo {
+                buffer: &copy,
+                layout: wgpu::TexelCopyBufferLayout {
+                    offset: 0,
+                    bytes_per_row: Some(row as u32),
+                    rows_per_image: None,
+                },
+            },
+            texture.size(),
+        );
+        self.queue.submit([encoder.finish()]);
+        self.read_mapped(&copy, row * height, |bytes| {
+            bytes.chunks_exact(row).flat_map(|row| row[..4 * width].as_chunks().0.to_vec()).collect()
+        })
     }
 
     /// The same for a buffer that can be mapped.

@@ -6,6 +6,7 @@
 
 mod camera;
 mod lighting;
+mod live;
 mod openness;
 #[cfg(feature = "report")]
 mod painter;
@@ -15,6 +16,7 @@ use eigenskin::glam::Vec3;
 
 pub use camera::{Camera, Projection};
 pub use lighting::Lighting;
+pub use live::{Background, LiveFrame, LiveRenderer, LiveSurface};
 #[cfg(feature = "report")]
 pub use painter::GpuPainter;
 pub use renderer::{LinearPicture, Renderer};

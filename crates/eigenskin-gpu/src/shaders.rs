@@ -19,3 +19,10 @@ pub const RESOLVE: &str = include_str!("shaders/resolve.wgsl");
 
 /// What each vertex sees of a sky; entry points `openness_depth` and `openness`.
 pub const OPENNESS: &str = include_str!("shaders/openness.wgsl");
+
+/// Draws a lit shape from posed vertices; entry points `live_vertex` and `surface_fragment`.
+pub const LIVE_SURFACE: &str =
+    concat!(include_str!("shaders/surface.wgsl"), include_str!("shaders/live_surface.wgsl"));
+
+/// A moving shape before its background; entry points `whole_picture` and `live_resolve`.
+pub const LIVE_RESOLVE: &str = include_str!("shaders/live_resolve.wgsl");

@@ -16,4 +16,5 @@ pub mod reproduce;
 pub mod simulate;
 pub mod style;
 pub mod suggest;
+pub mod view;
 pub mod weights;

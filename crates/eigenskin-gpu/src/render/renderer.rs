@@ -12,13 +12,13 @@ use crate::shaders;
 /// Most samples of a picture: with depth they take twelve bytes each.
 const MOST_SAMPLES: u64 = 24_000_000;
 /// Width of outlines as a share of the smaller side, and their brightness.
-const OUTLINE_WIDTH: f32 = 0.0014;
-const OUTLINE_BRIGHTNESS: f32 = 0.45;
+pub(super) const OUTLINE_WIDTH: f32 = 0.0014;
+pub(super) const OUTLINE_BRIGHTNESS: f32 = 0.45;
 /// Pixels across and down of a work group, as in the kernel.
 const GROUP_SIZE: u32 = 8;
 
-const LIGHT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
-const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+pub(super) const LIGHT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+pub(super) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
 /// Draws scenes. Compiled once, used for many pictures.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub struct LinearPicture {
 
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct View {
+pub(super) struct View {
     clip_from_world: [f32; 16],
     eye: [f32; 4],
     axes: [[f32; 4]; 3],
@@ -268,7 +268,7 @@ impl Renderer {
     }
 }
 
-fn view_of(scene: &Scene, camera: &Camera, samples: u32) -> View {
+pub(super) fn view_of(scene: &Scene, camera: &Camera, samples: u32) -> View {
     let [right, up, toward] = camera.axes;
     let lamp = scene.lighting.lamp;
     let (clay, is_clay) = match scene.surface {

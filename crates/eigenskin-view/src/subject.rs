@@ -1,0 +1,97 @@
+//! What is looked at.
+
+use std::sync::Arc;
+
+use eigenskin::examples::ExampleSet;
+use eigenskin::glam::{DVec3, Vec3};
+use eigenskin::model::Model;
+use eigenskin::pose::Pose;
+use eigenskin_io::RigFile;
+
+use crate::message::Vocabulary;
+
+/// A model with what belongs to it.
+#[derive(Debug)]
+pub struct Subject {
+    /// for the title
+    pub name: String,
+    /// the model
+    pub model: Arc<Model>,
+    /// the file it came from, with its clips
+    pub file: RigFile,
+    /// true shapes of the model's rig
+    pub truth: Option<ExampleSet>,
+    /// how lengths are told
+    pub unit: LengthUnit,
+    /// the heat map from nothing to the largest, sRGB bytes; at least two colours
+    pub heat_colours: Vec<[u8; 3]>,
+    /// from the character toward the eye, at first
+    pub from_direction: DVec3,
+    /// what is up
+    pub up: DVec3,
+}
+
+/// A unit of length for people.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LengthUnit {
+    /// such as "mm"
+    pub name: String,
+    /// told = model's · this
+    pub per_model_unit: f64,
+}
+
+impl LengthUnit {
+    /// A length of the model, three digits that matter, with the unit.
+    pub fn tell(&self, length: f64) -> String {
+        format!("{} {}", figure(length * self.per_model_unit), self.name)
+    }
+}
+
+impl Subject {
+    /// The names that messages may use.
+    pub fn vocabulary(&self) -> Vocabulary {
+        let examples = self.truth.iter().flat_map(|truth| truth.examples());
+        Vocabulary {
+            rig: self.model.rig().clone(),
+            clips: self.file.clips().iter().map(|clip| (clip.name.clone(), clip.duration())).collect(),
+            examples: examples.map(|example| example.name.clone()).collect(),
+        }
+    }
+
+    /// The pose of a clip at a time.
+    pub fn sample(&self, clip: usize, time: f64) -> Pose {
+        self.file.sample(&self.file.clips()[clip], time)
+    }
+
+    /// The heat map in linear light.
+    pub fn heat_in_linear_light(&self) -> Vec<Vec3> {
+        let linear = |byte: u8| {
+            let x = f32::from(byte) / 255.0;
+            if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
+        };
+        self.heat_colours.iter().map(|bytes| Vec3::from(bytes.map(linear))).collect()
+    }
+}
+
+/// Three digits that matter.
+fn figure(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return "0".to_string();
+    }
+    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
+    if value.abs() < 1e-4 { format!("{value:.1e}") } else { format!("{value:.digits$}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_told_with_three_digits() {
+        let unit = LengthUnit { name: "mm".into(), per_model_unit: 1000.0 };
+        assert_eq!(unit.tell(0.001_234_5), "1.23 mm");
+        assert_eq!(unit.tell(0.1), "100 mm");
+        assert_eq!(unit.tell(0.0), "0 mm");
+        assert_eq!(unit.tell(2e-9), "2.0e-6 mm");
+    }
+}
