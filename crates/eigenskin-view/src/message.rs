@@ -182,7 +182,7 @@ impl Reader<'_> {
         steps.extend(self.flag("reset")?.filter(|&on| on).map(|_| Step::Reset));
         let time = self.number("time")?;
         if let Some(name) = self.text("clip")? {
-            let clip = self.index("clip", name, self.known.clips.iter().map(|(name, _)| name.as_str()))?;
+            let clip = index("clip", name, self.known.clips.iter().map(|(name, _)| name.as_str()))?;
             steps.push(Step::Clip { clip, time });
         } else if let Some(time) = time {
             if self.known.clips.is_empty() {
@@ -192,13 +192,13 @@ impl Reader<'_> {
         }
         if let Some(name) = self.text("example")? {
             let names = self.known.examples.iter().map(String::as_str);
-            steps.push(Step::Example(self.index("pose of a true shape", name, names)?));
+            steps.push(Step::Example(index("pose of a true shape", name, names)?));
         }
         steps.extend(self.world()?);
         steps.extend(self.joints()?);
         steps.extend(self.controls()?);
         if let Some(name) = self.text("view")? {
-            let view = self.index("view", name, Shown::ALL.into_iter().map(|(_, name)| name))?;
+            let view = index("view", name, Shown::ALL.into_iter().map(|(_, name)| name))?;
             let view = Shown::ALL[view].0;
             if view == Shown::Truth && self.known.examples.is_empty() {
                 return Err(form("view", "another: there is no truth; start with --truth FILE.glb"));
@@ -251,8 +251,7 @@ impl Reader<'_> {
         };
         let skeleton = self.known.rig.skeleton();
         let rotations = entries.iter().map(|(name, value)| {
-            let joint =
-                self.index("joint", name, skeleton.joints().iter().map(|joint| joint.name.as_str()))?;
+            let joint = index("joint", name, skeleton.joints().iter().map(|joint| joint.name.as_str()))?;
             let place = format!("joints[{name:?}]");
             let parts: [f64; 4] = numbers(value).ok_or_else(|| form(&place, "a quaternion [x, y, z, w]"))?;
             let quaternion = DQuat::from_array(parts);
@@ -270,8 +269,7 @@ impl Reader<'_> {
         };
         let controls = self.known.rig.controls();
         let values = entries.iter().map(|(name, value)| {
-            let control =
-                self.index("control", name, controls.iter().map(|control| control.name.as_str()))?;
+            let control = index("control", name, controls.iter().map(|control| control.name.as_str()))?;
             let value = number(value).ok_or_else(|| form(format!("controls[{name:?}]"), "a number"))?;
             Ok((control, value))
         });
@@ -283,7 +281,7 @@ impl Reader<'_> {
         let Some(entries) = self.object("camera", wanted)? else { return Ok(None) };
         let mut found = [None; 3];
         for (name, value) in entries {
-            let place = self.index("part of the camera", name, ["yaw", "pitch", "zoom"].into_iter())?;
+            let place = index("part of the camera", name, ["yaw", "pitch", "zoom"].into_iter())?;
             found[place] = Some(number(value).ok_or_else(|| form(format!("camera[{name:?}]"), "a number"))?);
         }
         let [yaw, pitch, zoom] = found;
@@ -309,22 +307,22 @@ impl Reader<'_> {
         let Some(value) = self.fields.get(field) else { return Ok(None) };
         value.as_object().map(Some).ok_or_else(|| form(field, wanted))
     }
+}
 
-    fn index<'n>(
-        &self,
-        what: &'static str,
-        name: &str,
-        names: impl Iterator<Item = &'n str> + Clone,
-    ) -> Result<usize, MessageError> {
-        names.clone().position(|known| known == name).ok_or_else(|| {
-            let mut hint = nearest_name::hint(name, names.clone());
-            let few: Vec<&str> = names.take(12).collect();
-            if hint.is_empty() && !few.is_empty() {
-                hint = format!("; there are {}", few.join(", "));
-            }
-            MessageError::UnknownName { what, name: name.to_string(), hint }
-        })
-    }
+/// The place of a name among those that are known.
+fn index<'n>(
+    what: &'static str,
+    name: &str,
+    names: impl Iterator<Item = &'n str> + Clone,
+) -> Result<usize, MessageError> {
+    names.clone().position(|known| known == name).ok_or_else(|| {
+        let mut hint = nearest_name::hint(name, names.clone());
+        let few: Vec<&str> = names.take(12).collect();
+        if hint.is_empty() && !few.is_empty() {
+            hint = format!("; there are {}", few.join(", "));
+        }
+        MessageError::UnknownName { what, name: name.to_string(), hint }
+    })
 }
 
 fn form(place: impl Into<String>, form: impl Into<String>) -> MessageError {

@@ -21,7 +21,7 @@ const MOST_CONNECTIONS: usize = 16;
 const WAITING: usize = 256;
 /// How long a client may take to introduce itself, and a picture to be written.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// What a client asks for.
 #[derive(Debug)]
@@ -96,11 +96,7 @@ fn serve(
     socket.get_ref().set_read_timeout(None)?;
     loop {
         match socket.read()? {
-            Frame::Text(text) => {
-                if !follow(&mut socket, text.as_str(), known, sender, wake)? {
-                    return Ok(());
-                }
-            }
+            Frame::Text(text) if !follow(&mut socket, text.as_str(), known, sender, wake)? => return Ok(()),
             Frame::Binary(_) => {
                 socket.send(Frame::text(json!({ "error": "send text, not bytes" }).to_string()))?;
             }

@@ -97,7 +97,9 @@ impl ViewState {
             }
             Step::Controls(values) => {
                 self.edited();
-                values.iter().for_each(|&(control, value)| self.pose.set_control(control, value));
+                for &(control, value) in values {
+                    self.pose.set_control(control, value);
+                }
             }
             Step::View(shown) => self.shown = *shown,
             Step::Wireframe(on) => self.wireframe = *on,

@@ -50,7 +50,7 @@ impl LengthUnit {
 impl Subject {
     /// The names that messages may use.
     pub fn vocabulary(&self) -> Vocabulary {
-        let examples = self.truth.iter().flat_map(|truth| truth.examples());
+        let examples = self.truth.iter().flat_map(ExampleSet::examples);
         Vocabulary {
             rig: self.model.rig().clone(),
             clips: self.file.clips().iter().map(|clip| (clip.name.clone(), clip.duration())).collect(),

@@ -119,6 +119,7 @@ impl Viewer {
         let shapes = egui.tessellate(std::mem::take(&mut full.shapes), pixels_per_point);
         self.paint(&mut encoder, output, &full.textures_delta, &shapes, pixels_per_point, size);
         self.context.queue().submit([encoder.finish()]);
+        #[expect(clippy::iter_over_hash_type, reason = "textures do not depend on each other")]
         for id in &full.textures_delta.free {
             self.painter.free_texture(id);
         }
@@ -151,7 +152,9 @@ impl Viewer {
         let is_bgra =
             matches!(self.format, wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Bgra8UnormSrgb);
         if is_bgra {
-            pixels.iter_mut().for_each(|pixel| pixel.swap(0, 2));
+            for pixel in &mut pixels {
+                pixel.swap(0, 2);
+            }
         }
         let colours: Vec<u8> = pixels.iter().flat_map(|&[red, green, blue, _]| [red, green, blue]).collect();
         png_bytes(&colours, size)
@@ -180,6 +183,7 @@ impl Viewer {
         size: [u32; 2],
     ) {
         let (device, queue) = (self.context.device(), self.context.queue());
+        #[expect(clippy::iter_over_hash_type, reason = "textures do not depend on each other")]
         for (id, deltas) in &textures.set {
             for delta in deltas {
                 self.painter.update_texture(device, queue, *id, delta);
