@@ -14,7 +14,7 @@ use support::eigenskin;
 /// An arm, its true shapes, and a model of them.
 fn arm_files(folder: &Path) -> [String; 2] {
     let name = |file: &str| folder.join(file).to_str().unwrap().to_string();
-    let character = arm();
+    let character = arm(1500).unwrap();
     let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
     write_rig(name("rig.glb").as_ref(), &file).unwrap();
     let skin = SweptSkin::new(&character);

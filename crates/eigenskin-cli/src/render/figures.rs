@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn singular_values_are_those_of_the_fit() {
-        let character = arm();
+        let character = arm(1500).unwrap();
         let skin = SweptSkin::new(&character);
         let examples = character.single_joint_poses(4).into_iter().map(|posed| Example {
             positions: skin.shape(&posed.pose),
