@@ -166,18 +166,14 @@ fn unit_of(path: &Path, file: &RigFile) -> LengthUnit {
 }
 
 fn pose_of(path: &Path, name: Option<&str>, subject: &Subject) -> Result<eigenskin::pose::Pose> {
-    let mut poses = read_poses(path, subject.model.rig())?;
-    let place = match name {
-        None => 0,
-        Some(name) => match poses.iter().position(|pose| pose.name == name) {
-            Some(place) => place,
-            None => {
-                let hint = nearest_name::hint(name, poses.iter().map(|pose| pose.name.as_str()));
-                bail!("{} has no pose {name:?}{hint}", path.display());
-            }
-        },
+    let poses = read_poses(path, subject.model.rig())?;
+    let chosen = poses.iter().find(|pose| name.is_none_or(|name| pose.name == name));
+    let Some(chosen) = chosen else {
+        let name = name.unwrap_or_default();
+        let hint = nearest_name::hint(name, poses.iter().map(|pose| pose.name.as_str()));
+        bail!("{} has no pose {name:?}{hint}", path.display());
     };
-    Ok(poses.swap_remove(place).pose)
+    Ok(chosen.pose.clone())
 }
 
 fn read_stream(path: &Path) -> Result<String> {
