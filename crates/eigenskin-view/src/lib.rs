@@ -3,7 +3,7 @@
 //!
 //! What happens is in modules that know no window: the pose ([`pose_state`]), the camera ([`orbit`]),
 //! clips ([`player`]), messages ([`message`], [`recording`]) and all of them together ([`state`]).
-//! A [`viewer`] draws a state into any texture, with the panel; the window and the WebSocket only
+//! A `viewer` draws a state into any texture, with the panel; the window and the WebSocket only
 //! bring events to it.
 
 mod measure;
