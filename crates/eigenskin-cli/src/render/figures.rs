@@ -9,7 +9,6 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
 use eigenskin::model::{Layer, Model};
-use eigenskin::nearest_name;
 use eigenskin_report::page::{LengthUnit, component_fields, from_the_side_that_moves, full_colour};
 use eigenskin_report::picture::{Panel, Surface, View};
 
@@ -128,11 +127,11 @@ pub fn eigendisplacements(
         model.layers().iter().find(|layer| layer.name == name)
     };
     let Some(layer) = found else {
-        let names = model.layers().iter().map(|layer| layer.name.as_str());
-        match nearest_name::nearest(name, names) {
-            Some(near) => bail!("the model has no layer {name:?}; did you mean {near:?}?"),
-            None => bail!("the model has no layers: it has learnt nothing"),
+        let names: Vec<&str> = model.layers().iter().map(|layer| layer.name.as_str()).collect();
+        if names.is_empty() {
+            bail!("the model has no layers: it has learnt nothing");
         }
+        bail!("the model has no layer {name:?}; it has {}", names.join(", "));
     };
     let mesh = model.rig().mesh();
     let fields = component_fields(layer, mesh.vertex_count());
