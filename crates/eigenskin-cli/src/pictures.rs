@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
@@ -11,6 +10,7 @@ use eigenskin::model::Model;
 use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 
 use crate::output::figure;
+use crate::render::{Shape, rms};
 
 /// A model in a picture.
 pub struct Shown<'a> {
@@ -96,14 +96,10 @@ pub fn compare(
 
 fn posed(truth: &ExampleSet, index: usize, shown: &Shown) -> Posed {
     let example = &truth.examples()[index];
-    let mut positions = vec![Vec3::ZERO; example.positions.len()];
-    let mut normals = positions.clone();
-    Evaluator::new(shown.model.clone()).evaluate(&example.pose, &mut positions, Some(&mut normals));
+    let Shape { positions, normals } = Shape::of(shown.model, &example.pose);
     let errors: Vec<f32> =
         vertex_errors(&positions, &example.positions).iter().map(|error| 1000.0 * error).collect();
-    let squares: f64 = errors.iter().map(|&error| f64::from(error).powi(2)).sum();
-    let rmse = (squares / errors.len().max(1) as f64).sqrt();
-    Posed { caption: shown.caption.clone(), rmse, positions, normals, errors }
+    Posed { caption: shown.caption.clone(), rmse: rms(&errors), positions, normals, errors }
 }
 
 /// Vertices with more than a tenth of the largest error.

@@ -9,9 +9,9 @@
 //! **Pictures** without a window ([`render`]): lit and coloured shapes as RGBA.
 //!
 //! ```no_run
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let model: std::sync::Arc<eigenskin::model::Model> = todo!();
-//! # let pose: eigenskin::pose::Pose = todo!();
+//! # use std::sync::Arc;
+//! # use eigenskin::{model::Model, pose::Pose};
+//! # fn play(model: Arc<Model>, pose: Pose) -> Result<(), Box<dyn std::error::Error>> {
 //! use eigenskin::evaluate::Evaluator;
 //! use eigenskin_gpu::{GpuContext, GpuInstances, GpuModel, GpuModelParams, SkinCompute};
 //!

@@ -10,6 +10,7 @@ mod live;
 mod openness;
 #[cfg(feature = "report")]
 mod painter;
+mod pipelines;
 mod renderer;
 
 use eigenskin::glam::Vec3;

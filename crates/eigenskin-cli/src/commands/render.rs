@@ -5,15 +5,17 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::nearest_name;
+use eigenskin_io::RigFile;
 use eigenskin_report::page::LengthUnit;
 use eigenskin_report::picture::{
-    Background, HeatScale, PictureParams, View, draw_animation_with, draw_panels_with,
+    Background, HeatScale, Panel, PictureParams, View, draw_animation_with, draw_panels_with,
 };
 
 use crate::output::{Output, counted};
 use crate::painter;
 use crate::pose_source::PoseArgs;
-use crate::render::{Show, Subject, camera, figures};
+use crate::render::figures::{self, OwnedPanel};
+use crate::render::{Show, Subject, camera};
 use crate::{progress, report, rigs};
 
 /// Draw pictures of a model
@@ -98,64 +100,79 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     };
     let painter = painter::chosen(args.cpu, args.wireframe)?;
     output.item("painter", painter.name());
-    let mesh = subject.model.rig().mesh().clone();
-    let png = if let Some(clip) = &args.play {
-        let poses = camera::clip_poses(&file, clip, args.rate)?;
-        let rows: Vec<_> =
-            poses.iter().map(|pose| subject.panels(pose, None, &args.show, &unit)).collect::<Result<_>>()?;
-        output.item("frames", format!("{} of clip {clip:?}", counted(rows.len(), "picture", "pictures")));
-        let framed: Vec<_> = rows
-            .iter()
-            .flat_map(|row| row.iter().flat_map(|panel| panel.positions.iter().copied()))
-            .collect();
-        let maximum =
-            rows.iter().flatten().filter_map(figures::OwnedPanel::largest_error).fold(0f32, f32::max);
-        let params = PictureParams {
-            framed,
-            heat: HeatScale { maximum: (maximum > 0.0).then_some(maximum), ..params.heat.clone() },
-            columns: args.columns.unwrap_or(rows.first().map_or(1, Vec::len)),
-            ..params
-        };
-        let frames: Vec<_> = rows
-            .iter()
-            .map(|row| (row.iter().map(figures::OwnedPanel::panel).collect(), params.clone()))
-            .collect();
-        progress::while_doing(quiet, "drawing", || draw_animation_with(&painter, &mesh, &frames, args.rate))?
+    let frames = if let Some(clip) = &args.play {
+        clip_frames(args, &file, clip, &subject, &params)?
     } else {
         let (panels, params) = still(args, &file, &subject, &unit, params, &output)?;
-        let params = PictureParams { columns: args.columns.unwrap_or(panels.len()), ..params };
-        let shown: Vec<_> = panels.iter().map(figures::OwnedPanel::panel).collect();
-        if args.turntable {
-            let framed = camera::sphere_around(panels.iter().flat_map(|panel| &panel.positions));
-            let count = usize::from(args.rate) * 4;
-            let frames: Vec<_> = (0..count)
-                .map(|frame| {
-                    let view = camera::turned(&params.view, frame as f32 / count as f32);
-                    (shown.clone(), PictureParams { view, framed: framed.clone(), ..params.clone() })
-                })
-                .collect();
-            progress::while_doing(quiet, "drawing", || {
-                draw_animation_with(&painter, &mesh, &frames, args.rate)
-            })?
-        } else {
-            progress::while_doing(quiet, "drawing", || draw_panels_with(&painter, &mesh, &shown, &params))?
-        }
+        if args.turntable { turntable(args, &panels, &params) } else { vec![(panels, params)] }
     };
+    if frames.len() > 1 {
+        output.item("frames", format!("{} at {} per second", frames.len(), args.rate));
+    }
+    let mesh = subject.model.rig().mesh();
+    let shown: Vec<(Vec<Panel>, PictureParams)> = frames
+        .iter()
+        .map(|(panels, params)| {
+            let columns = args.columns.unwrap_or(panels.len());
+            (panels.iter().map(OwnedPanel::panel).collect(), PictureParams { columns, ..params.clone() })
+        })
+        .collect();
+    let png = progress::while_doing(quiet, "drawing", || match &shown[..] {
+        [(panels, params)] => draw_panels_with(&painter, mesh, panels, params),
+        frames => draw_animation_with(&painter, mesh, frames, args.rate),
+    })?;
     eigenskin_io::atomic::write_file(&args.output, &png)
         .with_context(|| format!("{} could not be written", args.output.display()))?;
     output.item("wrote", args.output.display().to_string());
     Ok(())
 }
 
+/// The panels of one picture, and how to draw them.
+type Frame = (Vec<OwnedPanel>, PictureParams);
+
+/// A clip, with one camera and one heat scale.
+fn clip_frames(
+    args: &Args,
+    file: &RigFile,
+    clip: &str,
+    subject: &Subject,
+    params: &PictureParams,
+) -> Result<Vec<Frame>> {
+    let unit = subject.unit();
+    let rows = camera::clip_poses(file, clip, args.rate)?
+        .iter()
+        .map(|pose| subject.panels(pose, None, &args.show, &unit))
+        .collect::<Result<Vec<_>>>()?;
+    let all = || rows.iter().flatten();
+    let maximum = all().filter_map(OwnedPanel::largest_error).fold(0f32, f32::max);
+    let params = PictureParams {
+        framed: all().flat_map(|panel| panel.positions.iter().copied()).collect(),
+        heat: HeatScale { maximum: (maximum > 0.0).then_some(maximum), ..params.heat.clone() },
+        ..params.clone()
+    };
+    Ok(rows.into_iter().map(|row| (row, params.clone())).collect())
+}
+
+/// Four seconds around the same panels.
+fn turntable(args: &Args, panels: &[OwnedPanel], params: &PictureParams) -> Vec<Frame> {
+    let framed = camera::sphere_around(panels.iter().flat_map(|panel| &panel.positions));
+    let count = 4 * usize::from(args.rate);
+    let frame = |frame: usize| {
+        let view = camera::turned(&params.view, frame as f32 / count as f32);
+        (panels.to_vec(), PictureParams { view, framed: framed.clone(), ..params.clone() })
+    };
+    (0..count).map(frame).collect()
+}
+
 /// The panels of one pose, or of what a joint has learnt.
 fn still(
     args: &Args,
-    file: &eigenskin_io::RigFile,
+    file: &RigFile,
     subject: &Subject,
     unit: &LengthUnit,
     params: PictureParams,
     output: &Output,
-) -> Result<(Vec<figures::OwnedPanel>, PictureParams)> {
+) -> Result<Frame> {
     if let Some(name) = &args.components {
         let (panels, view, focus) = figures::eigendisplacements(&subject.model, name, params.view, unit)?;
         return Ok((panels, PictureParams { view, focus, ..params }));

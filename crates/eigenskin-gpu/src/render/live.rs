@@ -6,6 +6,7 @@
 use bytemuck::{Pod, Zeroable};
 use eigenskin::glam::Vec3;
 
+use super::pipelines::{render_pipeline, texture_entry};
 use super::renderer::{DEPTH, LIGHT, OUTLINE_BRIGHTNESS, OUTLINE_WIDTH, View, depth_state, view_of};
 use super::{Camera, Scene, Surface, Wireframe};
 use crate::context::{GpuContext, GpuError};
@@ -330,7 +331,7 @@ fn surface_pipeline(device: &wgpu::Device) -> (wgpu::RenderPipeline, wgpu::BindG
         buffer_entry(9, uniform, vertex),
     ];
     let multisample = wgpu::MultisampleState { count: SAMPLES, ..Default::default() };
-    pipeline(
+    render_pipeline(
         device,
         "live surface",
         (shaders::LIVE_SURFACE, "live_vertex", "surface_fragment"),
@@ -343,73 +344,17 @@ fn resolve_pipeline(
     device: &wgpu::Device,
     format: wgpu::TextureFormat,
 ) -> (wgpu::RenderPipeline, wgpu::BindGroupLayout) {
-    let texture = |binding, sample_type, multisampled| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::FRAGMENT,
-        ty: wgpu::BindingType::Texture {
-            sample_type,
-            view_dimension: wgpu::TextureViewDimension::D2,
-            multisampled,
-        },
-        count: None,
-    };
+    let stage = wgpu::ShaderStages::FRAGMENT;
     let entries = [
-        buffer_entry(0, wgpu::BufferBindingType::Uniform, wgpu::ShaderStages::FRAGMENT),
-        texture(1, wgpu::TextureSampleType::Float { filterable: false }, false),
-        texture(2, wgpu::TextureSampleType::Depth, true),
+        buffer_entry(0, wgpu::BufferBindingType::Uniform, stage),
+        texture_entry(1, wgpu::TextureSampleType::Float { filterable: false }, false, stage),
+        texture_entry(2, wgpu::TextureSampleType::Depth, true, stage),
     ];
-    pipeline(
+    render_pipeline(
         device,
         "live resolve",
         (shaders::LIVE_RESOLVE, "whole_picture", "live_resolve"),
         &entries,
         (format, None, wgpu::MultisampleState::default()),
     )
-}
-
-/// A pipeline with one bind group: from (text, vertex stage, fragment stage) to (format, depth, samples).
-fn pipeline(
-    device: &wgpu::Device,
-    name: &'static str,
-    (text, vertex, fragment): (&str, &str, &str),
-    entries: &[wgpu::BindGroupLayoutEntry],
-    (format, depth_stencil, multisample): (
-        wgpu::TextureFormat,
-        Option<wgpu::DepthStencilState>,
-        wgpu::MultisampleState,
-    ),
-) -> (wgpu::RenderPipeline, wgpu::BindGroupLayout) {
-    let label = Some(name);
-    let bindings = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries });
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label,
-        bind_group_layouts: &[Some(&bindings)],
-        immediate_size: 0,
-    });
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label,
-        source: wgpu::ShaderSource::Wgsl(text.into()),
-    });
-    let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label,
-        layout: Some(&layout),
-        vertex: wgpu::VertexState {
-            module: &module,
-            entry_point: Some(vertex),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            buffers: &[],
-        },
-        primitive: wgpu::PrimitiveState::default(),
-        depth_stencil,
-        multisample,
-        fragment: Some(wgpu::FragmentState {
-            module: &module,
-            entry_point: Some(fragment),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            targets: &[Some(format.into())],
-        }),
-        multiview_mask: None,
-        cache: None,
-    });
-    (pipeline, bindings)
 }

@@ -4,6 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use eigenskin::glam::{Vec3, Vec4};
 
 use super::openness::{OpennessPass, ShapeBuffers};
+use super::pipelines::{self, render_pipeline, texture_entry};
 use super::{Camera, DrawParams, Openness, Scene, Surface, Wireframe};
 use crate::context::{GpuContext, GpuError};
 use crate::model::buffer_entry;
@@ -334,7 +335,6 @@ pub(super) fn depth_state() -> wgpu::DepthStencilState {
 }
 
 fn surface_pipeline(device: &wgpu::Device) -> (wgpu::RenderPipeline, wgpu::BindGroupLayout) {
-    let label = Some("surface");
     let read = wgpu::BufferBindingType::Storage { read_only: true };
     let entries: [wgpu::BindGroupLayoutEntry; 6] = std::array::from_fn(|binding| {
         if binding == 0 {
@@ -343,73 +343,26 @@ fn surface_pipeline(device: &wgpu::Device) -> (wgpu::RenderPipeline, wgpu::BindG
             buffer_entry(binding as u32, read, wgpu::ShaderStages::VERTEX)
         }
     });
-    let bindings =
-        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &entries });
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label,
-        bind_group_layouts: &[Some(&bindings)],
-        immediate_size: 0,
-    });
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label,
-        source: wgpu::ShaderSource::Wgsl(shaders::SURFACE.into()),
-    });
-    let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label,
-        layout: Some(&layout),
-        vertex: wgpu::VertexState {
-            module: &module,
-            entry_point: Some("surface_vertex"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            buffers: &[],
-        },
-        primitive: wgpu::PrimitiveState::default(),
-        depth_stencil: Some(depth_state()),
-        multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
-            module: &module,
-            entry_point: Some("surface_fragment"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            targets: &[Some(LIGHT.into())],
-        }),
-        multiview_mask: None,
-        cache: None,
-    });
-    (pipeline, bindings)
+    render_pipeline(
+        device,
+        "surface",
+        (shaders::SURFACE, "surface_vertex", "surface_fragment"),
+        &entries,
+        (LIGHT, Some(depth_state()), wgpu::MultisampleState::default()),
+    )
 }
 
 /// To floats, to bytes.
 fn resolve_pipelines(device: &wgpu::Device) -> ([wgpu::ComputePipeline; 2], wgpu::BindGroupLayout) {
-    let label = Some("resolve");
-    let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Texture {
-            sample_type,
-            view_dimension: wgpu::TextureViewDimension::D2,
-            multisampled: false,
-        },
-        count: None,
-    };
     let stage = wgpu::ShaderStages::COMPUTE;
-    let bindings = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label,
-        entries: &[
-            buffer_entry(0, wgpu::BufferBindingType::Uniform, stage),
-            texture(1, wgpu::TextureSampleType::Float { filterable: false }),
-            texture(2, wgpu::TextureSampleType::Depth),
-            buffer_entry(3, wgpu::BufferBindingType::Storage { read_only: false }, stage),
-        ],
-    });
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label,
-        bind_group_layouts: &[Some(&bindings)],
-        immediate_size: 0,
-    });
-    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label,
-        source: wgpu::ShaderSource::Wgsl(shaders::RESOLVE.into()),
-    });
+    let entries = [
+        buffer_entry(0, wgpu::BufferBindingType::Uniform, stage),
+        texture_entry(1, wgpu::TextureSampleType::Float { filterable: false }, false, stage),
+        texture_entry(2, wgpu::TextureSampleType::Depth, false, stage),
+        buffer_entry(3, wgpu::BufferBindingType::Storage { read_only: false }, stage),
+    ];
+    let (bindings, layout, module) = pipelines::parts(device, "resolve", shaders::RESOLVE, &entries);
+    let label = Some("resolve");
     let pipelines = [0.0, 1.0].map(|packed| {
         device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
             label,
