@@ -17,33 +17,14 @@ use eigenskin::model::{Frame, Model, Stage};
 use eigenskin::pose::{Pose, rotation_of};
 use eigenskin::skinning::BaseSkinning;
 use proptest::prelude::*;
-use random_models::{Random, Shape, model, pose};
+use random_models::{Random, Shape, model, pose, shapes};
 
 const STORAGES: [(Storage, f64); 3] = [(Storage::F32, 1e-6), (Storage::F16, 1e-4), (Storage::I16, 1e-5)];
-
-fn shape() -> impl Strategy<Value = Shape> {
-    let base = prop_oneof![
-        Just(BaseSkinning::LinearBlend),
-        Just(BaseSkinning::DualQuaternion),
-        Just(BaseSkinning::Rigid)
-    ];
-    (any::<u64>(), base, 0usize..7, 1usize..9, 2usize..14, 0usize..6, 0f64..2.0).prop_map(
-        |(seed, base, joints, influences, rings, layers, offset)| Shape {
-            seed,
-            base,
-            joints,
-            influences,
-            rings,
-            layers,
-            offset,
-        },
-    )
-}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn every_path_and_storage_equals_the_reference(shape in shape(), scaled in any::<bool>()) {
+    fn every_path_and_storage_equals_the_reference(shape in shapes(1..9, 2..14, 0..6), scaled in any::<bool>()) {
         let model = model(shape);
         let rig = model.rig().clone();
         let mut reference = Evaluator::new(model.clone());

@@ -1,6 +1,7 @@
 //! Small models from a seed. Not realistic, but everything is in use: vertices with few and many
 //! joints, supports that overlap and leave vertices out, all frames after skinning.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use eigenskin::driver::{
@@ -15,6 +16,7 @@ use eigenskin::rig::{Control, Rig};
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::weights::{Influence, SkinWeights};
+use proptest::prelude::*;
 
 /// What kind of model.
 #[derive(Debug, Clone, Copy)]
@@ -27,6 +29,30 @@ pub struct Shape {
     pub layers: usize,
     /// where the character stands
     pub offset: f64,
+}
+
+/// Kinds of models with up to so many influences, rings of vertices and layers.
+pub fn shapes(
+    influences: Range<usize>,
+    rings: Range<usize>,
+    layers: Range<usize>,
+) -> impl Strategy<Value = Shape> {
+    let base = prop_oneof![
+        Just(BaseSkinning::LinearBlend),
+        Just(BaseSkinning::DualQuaternion),
+        Just(BaseSkinning::Rigid)
+    ];
+    (any::<u64>(), base, 0usize..7, influences, rings, layers, 0f64..2.0).prop_map(
+        |(seed, base, joints, influences, rings, layers, offset)| Shape {
+            seed,
+            base,
+            joints,
+            influences,
+            rings,
+            layers,
+            offset,
+        },
+    )
 }
 
 /// SplitMix64 (Steele et al. 2014).
