@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::base::{BaseArg, OpenBase, parse_base};
 use crate::output::{Output, counted};
 use crate::pose_source::PoseArgs;
-use crate::{report, table};
+use crate::{painter, report, table};
 
 /// Poses to look at.
 #[derive(clap::Args)]
@@ -154,5 +154,5 @@ fn picture(file: &RigFile, maps: &[Map]) -> Result<Vec<u8>> {
         heat: HeatScale { maximum: Some(1.0), label: "stretch lost: 1 is collapsed".to_string() },
         ..PictureParams::default()
     };
-    Ok(draw_panels(mesh, &panels, &params)?)
+    Ok(draw_panels(painter::for_reports()?, mesh, &panels, &params)?)
 }

@@ -61,6 +61,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    keep_drivers_quiet();
     let cli = Cli::parse();
     end_cleanly_when_interrupted();
     let result = match &cli.command {
@@ -88,6 +89,16 @@ fn main() -> ExitCode {
             output::print_error(&error);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Mesa's Vulkan layer that sorts GPUs asks Wayland which is in use, and without a session (containers,
+/// `sudo`) complains on standard error. There is nothing to sort by then, so the layer is left out.
+#[allow(unsafe_code, reason = "there is no safe way to change what a C library reads")]
+fn keep_drivers_quiet() {
+    if cfg!(target_os = "linux") && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
+        // SAFETY: this is the first thing the program does, so there is no other thread.
+        unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
     }
 }
 

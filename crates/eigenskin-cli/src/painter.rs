@@ -1,6 +1,12 @@
 //! Who paints pictures.
+//!
+//! `render` paints on any GPU, even one that the CPU imitates, since wireframes and what `view` shows come
+//! from there. All other commands paint on a real GPU if there is one and on the CPU otherwise: an imitated
+//! GPU needs four times as long for pictures that look the same.
 
-use anyhow::{Context, Result};
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, bail};
 use eigenskin_gpu::GpuContext;
 use eigenskin_gpu::render::{GpuPainter, Wireframe};
 use eigenskin_report::picture::PictureError;
@@ -12,6 +18,9 @@ pub enum Painter {
     Gpu { painter: Box<GpuPainter>, name: String },
 }
 
+/// Names who paints the pictures of reports: `gpu` or `cpu`; without it the best is taken.
+const PAINTER_VARIABLE: &str = "EIGENSKIN_PAINTER";
+
 /// The CPU if wanted, else the GPU that there must be.
 pub fn chosen(cpu: bool, wireframe: bool) -> Result<Painter> {
     if cpu {
@@ -19,11 +28,45 @@ pub fn chosen(cpu: bool, wireframe: bool) -> Result<Painter> {
     }
     let context = GpuContext::headless().context("pictures can also be painted with --cpu")?;
     let painter = GpuPainter::new(&context);
-    let painter = if wireframe { painter.with_wireframe(Wireframe::default()) } else { painter };
-    Ok(Painter::Gpu { painter: Box::new(painter), name: context.name().to_string() })
+    Ok(Painter::gpu(&context, if wireframe { painter.with_wireframe(Wireframe::default()) } else { painter }))
+}
+
+/// Who paints the pictures of reports: opened at the first one, the same for all of a command. A panel that
+/// the GPU fails at is painted on the CPU: what was measured before must not be lost for a picture.
+pub struct ReportPainter(Painter);
+
+/// The painter of reports.
+pub fn for_reports() -> Result<&'static ReportPainter> {
+    static PAINTER: OnceLock<ReportPainter> = OnceLock::new();
+    if let Some(painter) = PAINTER.get() {
+        return Ok(painter);
+    }
+    let wanted = std::env::var(PAINTER_VARIABLE).ok();
+    let opened = match wanted.as_deref() {
+        Some("cpu") => Painter::Cpu,
+        Some("gpu") => {
+            let context = GpuContext::headless().with_context(|| format!("{PAINTER_VARIABLE} is gpu"))?;
+            Painter::gpu(&context, GpuPainter::new(&context))
+        }
+        None | Some("") => best(),
+        Some(other) => bail!("{PAINTER_VARIABLE} is {other:?}; set it to gpu or cpu, or leave it out"),
+    };
+    Ok(PAINTER.get_or_init(|| ReportPainter(opened)))
+}
+
+/// A real GPU, or the CPU.
+fn best() -> Painter {
+    match GpuContext::headless() {
+        Ok(context) if !context.is_imitated() => Painter::gpu(&context, GpuPainter::new(&context)),
+        _ => Painter::Cpu,
+    }
 }
 
 impl Painter {
+    fn gpu(context: &GpuContext, painter: GpuPainter) -> Self {
+        Self::Gpu { painter: Box::new(painter), name: context.name().to_string() }
+    }
+
     /// For people.
     pub fn name(&self) -> &str {
         match self {
@@ -38,6 +81,15 @@ impl PanelPainter for Painter {
         match self {
             Self::Cpu => CpuPainter.paint(scene),
             Self::Gpu { painter, .. } => painter.paint(scene),
+        }
+    }
+}
+
+impl PanelPainter for ReportPainter {
+    fn paint(&self, scene: &PanelScene) -> Result<PaintedPanel, PictureError> {
+        match self.0.paint(scene) {
+            Err(PictureError::Painter(_)) => CpuPainter.paint(scene),
+            painted => painted,
         }
     }
 }

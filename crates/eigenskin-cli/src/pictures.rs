@@ -10,6 +10,7 @@ use eigenskin::model::Model;
 use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 
 use crate::output::figure;
+use crate::painter;
 use crate::render::{Shape, rms};
 
 /// A model in a picture.
@@ -91,7 +92,7 @@ pub fn compare(
         heat: HeatScale { maximum: None, label: "error in mm".to_string() },
         ..PictureParams::default()
     };
-    Ok(draw_panels(truth.rig().mesh(), &panels, &params)?)
+    Ok(draw_panels(painter::for_reports()?, truth.rig().mesh(), &panels, &params)?)
 }
 
 fn posed(truth: &ExampleSet, index: usize, shown: &Shown) -> Posed {

@@ -16,12 +16,13 @@ use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 use eigenskin_io::{ModelWriteReport, SimulationRecord};
 use eigenskin_report::page::{
-    LengthUnit, MeasuredSet, PictureRow, Report, SimulatedSet, SimulationSummary, WrittenFile,
+    LengthUnit, MeasuredSet, PictureRow, Report, Shot, SimulatedSet, SimulationSummary, WrittenFile,
     eigendisplacement_pictures, html, invertibility_pictures, partition_pictures, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
 
 use crate::fitting::MethodParams;
+use crate::painter;
 
 /// Components per joint that the table of methods goes up to, as in the EigenSkin paper.
 const MOST_COMPONENTS: usize = 5;
@@ -31,6 +32,11 @@ pub fn view(z_up: bool) -> View {
     let (from_direction, up) =
         if z_up { (Vec3::new(0.35, -1.0, 0.25), Vec3::Z) } else { (Vec3::new(0.35, 0.25, 1.0), Vec3::Y) };
     View { from_direction, up, ..View::default() }
+}
+
+/// Pictures of the report from a view.
+fn shot(view: View) -> Result<Shot<'static>> {
+    Ok(Shot { painter: painter::for_reports()?, view })
 }
 
 /// Methods side by side, and those of which there is nothing to show.
@@ -81,7 +87,7 @@ pub fn worst(
     unit: &LengthUnit,
 ) -> Result<Vec<PictureRow>> {
     let Some(truth) = set.truth.filter(|_| !sits_on_another_program(model)) else { return Ok(Vec::new()) };
-    Ok(worst_pose_pictures(model, truth, evaluation, &set.name, count, view, unit)?)
+    Ok(worst_pose_pictures(model, truth, evaluation, &set.name, count, shot(view)?, unit)?)
 }
 
 /// Its shapes are known to that program only, so they are not drawn.
@@ -91,17 +97,18 @@ fn sits_on_another_program(model: &Model) -> bool {
 
 /// Where the examples can be pulled back; none for chains of deformers, which `check --pose` probes.
 pub fn invertibility(set: &ExampleSet, base: &Base, view: View) -> Result<Option<PictureRow>> {
-    Ok(base.skinning().map(|skinning| invertibility_pictures(set, skinning, view)).transpose()?)
+    let shot = shot(view)?;
+    Ok(base.skinning().map(|skinning| invertibility_pictures(set, skinning, shot)).transpose()?)
 }
 
 /// The components of the strongest joint.
 pub fn components(fit: &EigenSkinFit, view: View, unit: &LengthUnit) -> Result<Option<PictureRow>> {
-    Ok(eigendisplacement_pictures(&fit.model, &fit.joints, view, unit)?)
+    Ok(eigendisplacement_pictures(&fit.model, &fit.joints, shot(view)?, unit)?)
 }
 
 /// The parts of the skin that have signals of their own.
 pub fn partition(fit: &ParameterizationFit, view: View) -> Result<Option<PictureRow>> {
-    Ok(partition_pictures(fit, view)?)
+    Ok(partition_pictures(fit, shot(view)?)?)
 }
 
 /// What was written, for the report.

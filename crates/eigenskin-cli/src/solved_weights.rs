@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::commands::evaluate::errors_json;
 use crate::output::{Output, counted, figure};
-use crate::progress;
+use crate::{painter, progress};
 
 /// How weights are solved.
 #[derive(clap::Args, Clone)]
@@ -124,7 +124,7 @@ pub fn picture(solved: &SolvedWeights, input: &Rig, view: View) -> Result<Vec<u8
         heat: HeatScale { maximum: Some(1.0), label: "share of the vertex's weight".to_string() },
         ..PictureParams::default()
     };
-    Ok(draw_panels(mesh, &panels, &params)?)
+    Ok(draw_panels(painter::for_reports()?, mesh, &panels, &params)?)
 }
 
 /// Joints by how much of their weight came or went, most first; at least one.

@@ -17,15 +17,7 @@ use support::{eigenskin, json_of, two_meshes};
 fn write_arm(character: &Character, rig: &str, examples: &str) {
     let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
     write_rig(rig.as_ref(), &file).unwrap();
-    let skin = SweptSkin::new(character);
-    let list = character.single_joint_poses(4).into_iter().map(|posed| Example {
-        positions: skin.shape(&posed.pose),
-        name: posed.name,
-        pose: posed.pose,
-        normals: None,
-        inverted: None,
-    });
-    let set = ExampleSet::new(character.rig.clone(), list.collect()).unwrap();
+    let set = SweptSkin::new(character).examples(character.single_joint_poses(4)).unwrap();
     write_examples(examples.as_ref(), &file, &set).unwrap();
 }
 

@@ -6,6 +6,7 @@ pub struct GpuContext {
     device: wgpu::Device,
     queue: wgpu::Queue,
     name: String,
+    is_imitated: bool,
 }
 
 /// What can go wrong on the way to a GPU and back.
@@ -112,7 +113,8 @@ impl GpuContext {
     }
 
     fn open(adapter: &wgpu::Adapter) -> Result<Self, GpuError> {
-        let name = adapter.get_info().name;
+        let wgpu::AdapterInfo { name, device_type, .. } = adapter.get_info();
+        let is_imitated = device_type == wgpu::DeviceType::Cpu;
         // WebGPU's default limits, except for how large buffers may be: meshes times instances grow.
         let most = adapter.limits();
         let limits = wgpu::Limits {
@@ -128,12 +130,12 @@ impl GpuContext {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&wanted))
             .map_err(|error| GpuError::NoDevice { adapter: name.clone(), reason: error.to_string() })?;
-        Ok(Self { device, queue, name })
+        Ok(Self { device, queue, name, is_imitated })
     }
 
     /// Works on an engine's own device.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        Self { device, queue, name: String::new() }
+        Self { device, queue, name: String::new(), is_imitated: false }
     }
 
     /// The device.
@@ -149,6 +151,11 @@ impl GpuContext {
     /// The GPU's name; empty for an engine's own device.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the CPU computes in its place; not known of an engine's own device.
+    pub fn is_imitated(&self) -> bool {
+        self.is_imitated
     }
 
     /// A storage buffer with the given content. Empty ones get one unused element: none may be empty.

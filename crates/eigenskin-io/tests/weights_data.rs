@@ -64,14 +64,7 @@ fn solved_weights_are_better_and_a_correction_on_them_is_better_still() {
 fn a_model_keeps_the_weights_that_were_given() {
     let character = eigenskin::characters::hand(1_500).unwrap();
     let skin = eigenskin::characters::truth::SweptSkin::new(&character);
-    let examples = character.single_joint_poses(2).into_iter().map(|posed| eigenskin::examples::Example {
-        positions: skin.shape(&posed.pose),
-        name: posed.name,
-        pose: posed.pose,
-        normals: None,
-        inverted: None,
-    });
-    let set = ExampleSet::new(character.rig.clone(), examples.collect()).unwrap();
+    let set = skin.examples(character.single_joint_poses(2)).unwrap();
     let solved = solve_weights(&set, &SolveWeightsParams { influences: 6, ..Default::default() }).unwrap();
     assert!(solved.rig.weights().most_influences() > 4, "the second set of weights is not tested");
     let fit = fit_eigenskin(&set.clone().for_rig(&solved.rig).unwrap(), &EigenSkinParams::default()).unwrap();

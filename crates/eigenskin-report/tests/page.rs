@@ -16,12 +16,15 @@ use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::weights::{Influence, SkinWeights};
 use eigenskin_io::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
-    FramesTrial, LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, SignalsSummary, SignalsTrial,
+    FramesTrial, LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, Shot, SignalsSummary, SignalsTrial,
     SimulatedSet, SimulationSummary, WrittenFile, eigendisplacement_pictures, figure, html, part_colours,
     partition_pictures, worst_pose_pictures,
 };
 use eigenskin_report::picture::View;
+use eigenskin_report::picture::painter::CpuPainter;
 
+const SHOT: Shot =
+    Shot { painter: &CpuPainter, view: View { from_direction: Vec3::Z, up: Vec3::Y, perspective: 0.2 } };
 const NASTY: &str = "<script>alert('x')</script> & \"co\"";
 
 /// A strip along x with a joint in its middle that has a nasty name.
@@ -137,10 +140,9 @@ impl Data {
         let sets = [&self.training, &self.held_out];
         let mut methods = skinning_baselines(&sets);
         methods.extend(learnt_baselines(&self.training, &EigenSkinParams::default(), 1, &sets).unwrap());
-        let view = View::default();
         let mut pictures =
-            worst_pose_pictures(&model, &self.held_out, &self.on_held_out, NASTY, 1, view, &unit).unwrap();
-        pictures.extend(eigendisplacement_pictures(&model, &self.fit.joints, view, &unit).unwrap());
+            worst_pose_pictures(&model, &self.held_out, &self.on_held_out, NASTY, 1, SHOT, &unit).unwrap();
+        pictures.extend(eigendisplacement_pictures(&model, &self.fit.joints, SHOT, &unit).unwrap());
         html(&Report {
             title: NASTY.into(),
             notes: vec![NASTY.into()],
@@ -259,7 +261,7 @@ fn pose_spaces_are_listed_in_their_order() {
 fn components_are_seen_from_near() {
     let data = Data::new();
     let unit = LengthUnit::of_the_model();
-    let pictures = eigendisplacement_pictures(&data.fit.model, &data.fit.joints, View::default(), &unit);
+    let pictures = eigendisplacement_pictures(&data.fit.model, &data.fit.joints, SHOT, &unit);
     let row = pictures.unwrap().unwrap();
     assert_eq!(row.legend, PictureLegend::Displacement);
     let first = &row.panels[0];
@@ -405,7 +407,7 @@ fn signals_page(set: &ExampleSet, signals: SignalsSummary) -> String {
         unmeasured: Vec::new(),
         written: None,
         simulation: None,
-        pictures: partition_pictures(signals.fit, View::default()).unwrap().into_iter().collect(),
+        pictures: partition_pictures(signals.fit, SHOT).unwrap().into_iter().collect(),
         signals: Some(signals),
     })
 }
@@ -462,7 +464,7 @@ fn signals_are_told_part_by_part() {
 #[test]
 fn parts_have_colours_of_their_own() {
     let (set, fit) = two_parts();
-    let row = partition_pictures(&fit, View::default()).unwrap().unwrap();
+    let row = partition_pictures(&fit, SHOT).unwrap().unwrap();
     let palette = part_colours(2);
     let names: Vec<String> = fit.parts.iter().map(|part| part.name.clone()).collect();
     let keys = palette.iter().copied().zip(names).collect();
@@ -489,7 +491,7 @@ fn parts_have_colours_of_their_own() {
 
     let whole = ParameterizationParams { parts: Some(1), ..ParameterizationParams::default() };
     let whole = fit_parameterization(&set, &whole).unwrap();
-    assert!(partition_pictures(&whole, View::default()).unwrap().is_none(), "one part needs no picture");
+    assert!(partition_pictures(&whole, SHOT).unwrap().is_none(), "one part needs no picture");
     let many = part_colours(21);
     let distinct: std::collections::BTreeSet<_> = many.iter().collect();
     assert_eq!(distinct.len(), 21);

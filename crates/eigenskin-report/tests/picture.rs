@@ -5,6 +5,7 @@
 
 use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
+use eigenskin_report::picture::painter::CpuPainter;
 use eigenskin_report::picture::{
     Background, HeatScale, Panel, PictureError, PictureParams, Surface, View, draw_panels,
 };
@@ -93,8 +94,9 @@ const MARGIN: usize = 28;
 #[test]
 fn a_sphere_covers_its_disc_and_is_lit_from_the_upper_left() {
     let mesh = sphere();
-    let picture =
-        Picture::decode(&draw_panels(&mesh, &[at_rest(&mesh, "", Surface::Skin)], &small()).unwrap());
+    let picture = Picture::decode(
+        &draw_panels(&CpuPainter, &mesh, &[at_rest(&mesh, "", Surface::Skin)], &small()).unwrap(),
+    );
     assert_eq!((picture.width, picture.height), (200 + 2 * MARGIN, 200 + 2 * MARGIN));
 
     // Radius 0.48 × 200 = 96 pixels. Pixels that the rim only touches count too: half of the
@@ -126,7 +128,7 @@ fn the_nearer_surface_wins_in_any_order() {
         let mut params = small();
         params.view.from_direction = from_direction;
         let panel = at_rest(mesh, "", Surface::Heat { errors: &errors });
-        let picture = Picture::decode(&draw_panels(mesh, &[panel], &params).unwrap());
+        let picture = Picture::decode(&draw_panels(&CpuPainter, mesh, &[panel], &params).unwrap());
         brightness_of.push(picture.at(MARGIN + 100, MARGIN + 100)[1]);
     }
     let [front, front_reversed, back, back_reversed] = brightness_of[..] else { unreachable!() };
@@ -145,7 +147,7 @@ fn a_near_part_is_outlined_against_a_far_one() {
         let mut params = PictureParams { panel_height, ..small() };
         params.view.up = up;
         let panel = at_rest(&mesh, "", Surface::Skin);
-        let picture = Picture::decode(&draw_panels(&mesh, &[panel], &params).unwrap());
+        let picture = Picture::decode(&draw_panels(&CpuPainter, &mesh, &[panel], &params).unwrap());
         let green = |row: usize| i32::from(picture.at(MARGIN + 100, MARGIN + row)[1]);
         assert!(green(on_line) < green(inside) - 10, "{} {}", green(on_line), green(inside));
     }
@@ -158,7 +160,7 @@ fn a_long_legend_label_breaks_instead_of_leaving_the_picture() {
         let mut params = small();
         params.heat.label = label.to_owned();
         let panel = at_rest(&mesh, "", Surface::Heat { errors: &[1.0; 8] });
-        Picture::decode(&draw_panels(&mesh, &[panel], &params).unwrap()).width
+        Picture::decode(&draw_panels(&CpuPainter, &mesh, &[panel], &params).unwrap()).width
     };
     let (none, short) = (width(""), width("error (mm)"));
     let long = width("distance to the truth in millimetres");
@@ -173,9 +175,11 @@ fn a_legend_stands_beside_heat_maps_only() {
     let errors = vec![0.5; mesh.vertex_count()];
     let mut params = small();
     params.heat = HeatScale { maximum: Some(2.0), label: "error (mm)".to_owned() };
-    let plain = Picture::decode(&draw_panels(&mesh, &[at_rest(&mesh, "", Surface::Skin)], &params).unwrap());
+    let plain = Picture::decode(
+        &draw_panels(&CpuPainter, &mesh, &[at_rest(&mesh, "", Surface::Skin)], &params).unwrap(),
+    );
     let heat = at_rest(&mesh, "", Surface::Heat { errors: &errors });
-    let heat = Picture::decode(&draw_panels(&mesh, &[heat], &params).unwrap());
+    let heat = Picture::decode(&draw_panels(&CpuPainter, &mesh, &[heat], &params).unwrap());
     assert_eq!(plain.width, 200 + 2 * MARGIN);
     assert!(heat.width > plain.width + 60);
 
@@ -198,7 +202,9 @@ fn a_legend_stands_beside_heat_maps_only() {
 fn captions_add_ink_below_their_panel_and_break_when_long() {
     let mesh = sphere();
     let draw = |caption: &str| {
-        Picture::decode(&draw_panels(&mesh, &[at_rest(&mesh, caption, Surface::Skin)], &small()).unwrap())
+        Picture::decode(
+            &draw_panels(&CpuPainter, &mesh, &[at_rest(&mesh, caption, Surface::Skin)], &small()).unwrap(),
+        )
     };
     let (none, one) = (draw(""), draw("truth"));
     let long = draw("linear blending of a fist that was not among the examples");
@@ -225,7 +231,7 @@ fn threads_do_not_change_a_byte() {
     let params = PictureParams { columns: 2, background: Background::Dark, ..small() };
     let draw = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| draw_panels(&mesh, &panels, &params).unwrap())
+        pool.install(|| draw_panels(&CpuPainter, &mesh, &panels, &params).unwrap())
     };
     let one = draw(1);
     assert!(one == draw(2));
@@ -242,7 +248,7 @@ fn shapes_without_area_do_not_stop_the_picture() {
     folded[2] = folded[0];
     for positions in [&zero, &line, &folded] {
         let panel = Panel { caption: String::new(), positions, normals: &zero, surface: Surface::Skin };
-        let picture = Picture::decode(&draw_panels(&mesh, &[panel], &small()).unwrap());
+        let picture = Picture::decode(&draw_panels(&CpuPainter, &mesh, &[panel], &small()).unwrap());
         // Only the folded shape has anything left to draw.
         assert_eq!(picture.inked() > 0, positions == &folded);
         assert_ne!(picture.at(MARGIN + 150, MARGIN + 100), [0, 0, 0]);
@@ -252,8 +258,9 @@ fn shapes_without_area_do_not_stop_the_picture() {
 #[test]
 fn wrong_input_is_named() {
     let mesh = two_squares();
-    let message =
-        |panel: Panel, params: &PictureParams| draw_panels(&mesh, &[panel], params).unwrap_err().to_string();
+    let message = |panel: Panel, params: &PictureParams| {
+        draw_panels(&CpuPainter, &mesh, &[panel], params).unwrap_err().to_string()
+    };
     let short = Surface::Heat { errors: &[1.0, 2.0] };
     assert_eq!(
         message(at_rest(&mesh, "fist", short), &small()),
@@ -265,5 +272,5 @@ fn wrong_input_is_named() {
     assert_eq!(message(panel, &small()), "panel 0 (fist): the position of vertex 3 is not a finite number");
     let params = PictureParams { panel_width: 0, ..small() };
     assert!(message(at_rest(&mesh, "", Surface::Skin), &params).contains("0 × 200 pixels"));
-    assert!(matches!(draw_panels(&mesh, &[], &small()), Err(PictureError::NoPanels)));
+    assert!(matches!(draw_panels(&CpuPainter, &mesh, &[], &small()), Err(PictureError::NoPanels)));
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, hand};
 use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::examples::ExampleSet;
 use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
 use eigenskin::glam::Vec3;
 
@@ -41,20 +41,7 @@ fn main() {
 }
 
 fn examples(character: &Character) -> ExampleSet {
-    let skin = SweptSkin::new(character);
-    let examples = character
-        .single_joint_poses(6)
-        .into_iter()
-        .take(120)
-        .map(|named| Example {
-            positions: skin.shape(&named.pose),
-            name: named.name,
-            pose: named.pose,
-            normals: None,
-            inverted: None,
-        })
-        .collect();
-    ExampleSet::new(character.rig.clone(), examples).unwrap()
+    SweptSkin::new(character).examples(character.single_joint_poses(6).into_iter().take(120)).unwrap()
 }
 
 fn best_of(times: usize, mut work: impl FnMut()) -> Duration {

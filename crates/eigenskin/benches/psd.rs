@@ -4,36 +4,21 @@
 
 use std::time::{Duration, Instant};
 
-use eigenskin::articulation::NamedPose;
 use eigenskin::characters::hand;
 use eigenskin::characters::truth::SweptSkin;
-use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::fit::psd::PrototypeParams;
 use eigenskin::fit::{PsdParams, PsdSession};
 
 fn main() {
     let character = hand(13_976).unwrap();
     let skin = SweptSkin::new(&character);
-    let examples = |poses: Vec<NamedPose>| {
-        let examples = poses
-            .into_iter()
-            .map(|named| Example {
-                positions: skin.shape(&named.pose),
-                name: named.name,
-                pose: named.pose,
-                normals: None,
-                inverted: None,
-            })
-            .collect();
-        ExampleSet::new(character.rig.clone(), examples).unwrap()
-    };
     // Many spaces: each degree of freedom alone. One space: all joints in every example. Both.
     let single = character.single_joint_poses(1);
     let whole = character.multi_joint_poses(20, 1).into_iter().rev().take(20).collect::<Vec<_>>();
     let mixed = single.iter().take(12).cloned().chain(whole.iter().take(8).cloned()).collect();
     println!("20 examples, {} triangles    take in      fit  replace + fit  mute + fit", 13_976);
     for (name, poses) in [("one joint each", single), ("all joints each", whole), ("both kinds", mixed)] {
-        let set = examples(poses);
+        let set = skin.examples(poses).unwrap();
         assert_eq!(set.len(), 20);
         for prototypes in [None, Some(PrototypeParams::default())] {
             let params = PsdParams { prototypes, ..PsdParams::default() };

@@ -21,15 +21,7 @@ use eigenskin::weights::SkinWeights;
 
 /// The swept skin in poses of one joint each.
 fn truth(character: &Character, poses: Vec<eigenskin::articulation::NamedPose>) -> ExampleSet {
-    let skin = SweptSkin::new(character);
-    let examples = poses.into_iter().map(|posed| Example {
-        positions: skin.shape(&posed.pose),
-        name: posed.name,
-        pose: posed.pose,
-        normals: None,
-        inverted: None,
-    });
-    ExampleSet::new(character.rig.clone(), examples.collect()).unwrap()
+    SweptSkin::new(character).examples(poses).unwrap()
 }
 
 fn fit(set: &ExampleSet, per_vertex: usize) -> Model {

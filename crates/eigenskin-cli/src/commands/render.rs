@@ -8,7 +8,7 @@ use eigenskin::nearest_name;
 use eigenskin_io::RigFile;
 use eigenskin_report::page::LengthUnit;
 use eigenskin_report::picture::{
-    Background, HeatScale, Panel, PictureParams, View, draw_animation_with, draw_panels_with,
+    Background, HeatScale, Panel, PictureParams, View, draw_animation, draw_panels,
 };
 
 use crate::output::{Output, counted};
@@ -118,8 +118,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         })
         .collect();
     let png = progress::while_doing(quiet, "drawing", || match &shown[..] {
-        [(panels, params)] => draw_panels_with(&painter, mesh, panels, params),
-        frames => draw_animation_with(&painter, mesh, frames, args.rate),
+        [(panels, params)] => draw_panels(&painter, mesh, panels, params),
+        frames => draw_animation(&painter, mesh, frames, args.rate),
     })?;
     eigenskin_io::atomic::write_file(&args.output, &png)
         .with_context(|| format!("{} could not be written", args.output.display()))?;

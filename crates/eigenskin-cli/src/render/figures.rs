@@ -182,7 +182,6 @@ fn singular_values(layer: &Layer) -> Vec<f64> {
 mod tests {
     use eigenskin::characters::arm;
     use eigenskin::characters::truth::SweptSkin;
-    use eigenskin::examples::Example;
     use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
 
     use super::*;
@@ -190,15 +189,7 @@ mod tests {
     #[test]
     fn singular_values_are_those_of_the_fit() {
         let character = arm(1500).unwrap();
-        let skin = SweptSkin::new(&character);
-        let examples = character.single_joint_poses(4).into_iter().map(|posed| Example {
-            positions: skin.shape(&posed.pose),
-            name: posed.name,
-            pose: posed.pose,
-            normals: None,
-            inverted: None,
-        });
-        let set = ExampleSet::new(character.rig.clone(), examples.collect()).unwrap();
+        let set = SweptSkin::new(&character).examples(character.single_joint_poses(4)).unwrap();
         let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
         let mut compared = 0;
         for joint in &fit.joints {

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::bars::{self, BarErrors, Motion};
 use crate::output::{Output, figure};
-use crate::{progress, table};
+use crate::{painter, progress, table};
 
 /// Kim, Choi, Hoffmann 2011, Figure 4: a style carried from a square bar to cylinders
 #[derive(clap::Args)]
@@ -262,5 +262,5 @@ fn picture() -> Result<Vec<u8>> {
         view: View { from_direction: Vec3::new(1.0, 0.15, 0.25), ..View::default() },
         ..PictureParams::default()
     };
-    Ok(draw_panels(&mesh, &panels, &params)?)
+    Ok(draw_panels(painter::for_reports()?, &mesh, &panels, &params)?)
 }

@@ -16,7 +16,7 @@ use eigenskin_sim::simulation::Simulation;
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, figure};
-use crate::table;
+use crate::{painter, table};
 
 /// Ranges of all joints as a table.
 pub fn print_ranges(output: &Output, rig: &Rig, ranges: &Ranges) {
@@ -177,7 +177,7 @@ pub fn picture(simulation: &Simulation) -> Result<Vec<u8>> {
         panel(&shown[2], "what the bones hold\none colour per bone that moves".to_string(), coloured),
     ];
     let params = PictureParams { columns: 3, view: view_of(simulation.rig()), ..PictureParams::default() };
-    Ok(draw_panels(&mesh, &panels, &params)?)
+    Ok(draw_panels(painter::for_reports()?, &mesh, &panels, &params)?)
 }
 
 /// Bodies are looked at from the front, others at their broad side; a little from above.

@@ -6,7 +6,7 @@ use eigenskin::characters::hand;
 use eigenskin::glam::Vec3;
 use eigenskin_gpu::render::GpuPainter;
 use eigenskin_report::picture::painter::{CpuPainter, PanelPainter};
-use eigenskin_report::picture::{Panel, PictureParams, Surface, View, draw_cutouts_with, draw_panels_with};
+use eigenskin_report::picture::{Panel, PictureParams, Surface, View, draw_cutouts, draw_panels};
 
 use crate::adapter::context;
 
@@ -35,7 +35,7 @@ fn panels_look_alike_whoever_paints() {
     let view = View { from_direction: Vec3::new(0.3, -0.4, 1.0), ..View::default() };
     let params = PictureParams { panel_width: 200, panel_height: 240, view, ..PictureParams::default() };
     let gpu = GpuPainter::new(context);
-    let draw = |painter: &dyn PanelPainter| draw_panels_with(painter, mesh, &panels, &params).unwrap();
+    let draw = |painter: &dyn PanelPainter| draw_panels(painter, mesh, &panels, &params).unwrap();
     let ((a, channels), (b, _)) = (decoded(&draw(&CpuPainter)), decoded(&draw(&gpu)));
     assert_eq!((a.len(), channels), (b.len(), 3));
     if let Some(folder) = std::env::var_os("EIGENSKIN_SHOW_PICTURES") {
@@ -48,7 +48,7 @@ fn panels_look_alike_whoever_paints() {
     println!("mean difference {mean:.3} of 255, {far} of {} bytes differ by more than 24", off.len());
     assert!(mean < 1.5 && far * 100 < off.len());
 
-    let cutouts = |painter: &dyn PanelPainter| draw_cutouts_with(painter, mesh, &panels, &params).unwrap();
+    let cutouts = |painter: &dyn PanelPainter| draw_cutouts(painter, mesh, &panels, &params).unwrap();
     let (cpu, gpu) = (cutouts(&CpuPainter), cutouts(&gpu));
     assert_eq!(cpu.heat_maximum, gpu.heat_maximum);
     let opacity = |file: &[u8]| decoded(file).0.iter().skip(3).step_by(4).map(|&a| f64::from(a)).sum::<f64>();

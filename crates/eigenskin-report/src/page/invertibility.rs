@@ -4,8 +4,8 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
 
 use super::figures::counted;
-use super::pictures::{HEIGHT, PictureLegend, PicturePanel, PictureRow, WIDTH};
-use crate::picture::{HeatScale, Panel, PictureError, PictureParams, Surface, View, draw_cutouts};
+use super::pictures::{HEIGHT, PictureLegend, PicturePanel, PictureRow, Shot, WIDTH};
+use crate::picture::{HeatScale, Panel, PictureError, PictureParams, Surface, draw_cutouts};
 
 /// Examples that are shown.
 const SHOWN: usize = 3;
@@ -14,7 +14,7 @@ const SHOWN: usize = 3;
 pub fn invertibility_pictures(
     set: &ExampleSet,
     skinning: BaseSkinning,
-    view: View,
+    shot: Shot,
 ) -> Result<PictureRow, PictureError> {
     let mesh = set.rig().mesh();
     let mut maps: Vec<(usize, Vec<f32>)> = Vec::with_capacity(set.len());
@@ -43,11 +43,11 @@ pub fn invertibility_pictures(
     let params = PictureParams {
         panel_width: WIDTH,
         panel_height: HEIGHT,
-        view,
+        view: shot.view,
         heat: HeatScale { maximum: Some(1.0), ..HeatScale::default() },
         ..PictureParams::default()
     };
-    let cutouts = draw_cutouts(mesh, &panels, &params)?;
+    let cutouts = draw_cutouts(shot.painter, mesh, &panels, &params)?;
     let panel = |((index, lost), png): (&(usize, Vec<f32>), Vec<u8>)| {
         let name = &set.examples()[*index].name;
         let below = lost.iter().filter(|&&lost| lost > limit).count();

@@ -25,7 +25,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 pub use figures::{LengthUnit, bytes, counted, figure};
 pub use invertibility::invertibility_pictures;
 pub use pictures::{
-    PictureLegend, PicturePanel, PictureRow, component_fields, eigendisplacement_pictures,
+    PictureLegend, PicturePanel, PictureRow, Shot, component_fields, eigendisplacement_pictures,
     from_the_side_that_moves, full_colour, worst_pose_pictures,
 };
 

@@ -12,6 +12,7 @@ use eigenskin::model::{Layer, Model};
 use eigenskin::skinning::BaseSkinning;
 
 use super::figures::{LengthUnit, counted};
+use crate::picture::painter::PanelPainter;
 use crate::picture::{Panel, PictureError, PictureParams, Surface, View, draw_cutouts};
 
 /// Pictures side by side under one heading.
@@ -65,6 +66,15 @@ pub struct PicturePanel {
     pub height: usize,
 }
 
+/// By whom and from where pictures are taken.
+#[derive(Clone, Copy)]
+pub struct Shot<'a> {
+    /// who paints
+    pub painter: &'a dyn PanelPainter,
+    /// from where
+    pub view: View,
+}
+
 /// Twice the size that a desktop shows, so that fine screens have something to show.
 pub(super) const WIDTH: usize = 320;
 pub(super) const HEIGHT: usize = 384;
@@ -79,7 +89,7 @@ pub fn worst_pose_pictures(
     evaluation: &Evaluation,
     set: &str,
     count: usize,
-    view: View,
+    shot: Shot,
     unit: &LengthUnit,
 ) -> Result<Vec<PictureRow>, PictureError> {
     let mut worst: Vec<usize> = (0..evaluation.per_pose.len().min(truth.len())).collect();
@@ -96,7 +106,7 @@ pub fn worst_pose_pictures(
             } else {
                 format!("Next worst, {set}: {name}")
             };
-            pose_row(model, truth, evaluation, index, title, view, unit)
+            pose_row(model, truth, evaluation, index, title, shot, unit)
         })
         .collect()
 }
@@ -107,7 +117,7 @@ fn pose_row(
     evaluation: &Evaluation,
     index: usize,
     title: String,
-    view: View,
+    shot: Shot,
     unit: &LengthUnit,
 ) -> Result<PictureRow, PictureError> {
     let (example, errors) = (&truth.examples()[index], &evaluation.per_pose[index]);
@@ -132,8 +142,13 @@ fn pose_row(
         panel(&skinned, &skinned_normals, Surface::Heat { errors: &skinned_off }),
         panel(&modelled, &modelled_normals, Surface::Heat { errors: &modelled_off }),
     ];
-    let params = PictureParams { panel_width: WIDTH, panel_height: HEIGHT, view, ..PictureParams::default() };
-    let cutouts = draw_cutouts(model.rig().mesh(), &panels, &params)?;
+    let params = PictureParams {
+        panel_width: WIDTH,
+        panel_height: HEIGHT,
+        view: shot.view,
+        ..PictureParams::default()
+    };
+    let cutouts = draw_cutouts(shot.painter, model.rig().mesh(), &panels, &params)?;
     let rmse = |length: f64| format!("rmse {} {}", unit.show(length), unit.name);
     let words = [
         ("truth", String::new(), "the true shape".to_string()),
@@ -173,7 +188,7 @@ fn pose_row(
 pub fn eigendisplacement_pictures(
     model: &Model,
     joints: &[JointReport],
-    view: View,
+    shot: Shot,
     unit: &LengthUnit,
 ) -> Result<Option<PictureRow>, PictureError> {
     let largest = |joint: &JointReport| joint.singular_values.first().copied().unwrap_or(0.0);
@@ -197,11 +212,11 @@ pub fn eigendisplacement_pictures(
     let params = PictureParams {
         panel_width: WIDTH,
         panel_height: WIDTH,
-        view: from_the_side_that_moves(view, mesh, &fields[0]),
+        view: from_the_side_that_moves(shot.view, mesh, &fields[0]),
         focus: layer.support.clone(),
         ..PictureParams::default()
     };
-    let cutouts = draw_cutouts(mesh, &panels, &params)?;
+    let cutouts = draw_cutouts(shot.painter, mesh, &panels, &params)?;
     let panel = |(component, png): (usize, Vec<u8>)| {
         let value = joint.singular_values.get(component).copied().unwrap_or(0.0);
         let name = format!("{}, component {}", joint.name, component + 1);

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::Report;
 use super::chart::{Dot, DotChart, DotRow, svg};
 use super::figures::{counted, figure};
-use super::pictures::{HEIGHT, PictureLegend, PicturePanel, PictureRow, WIDTH};
+use super::pictures::{HEIGHT, PictureLegend, PicturePanel, PictureRow, Shot, WIDTH};
 use super::sections::key;
 use crate::picture::{Panel, PictureError, PictureParams, Surface, View, draw_cutouts, mixed_colour};
 
@@ -93,8 +93,8 @@ pub(super) fn section(report: &Report) -> Markup {
     }
 }
 
-/// The rest shape from `view` and from behind, coloured by part; `None` where the skin is one part.
-pub fn partition_pictures(fit: &ParameterizationFit, view: View) -> Result<Option<PictureRow>, PictureError> {
+/// The rest shape from the shot's view and from behind, coloured by part; `None` where the skin is one part.
+pub fn partition_pictures(fit: &ParameterizationFit, shot: Shot) -> Result<Option<PictureRow>, PictureError> {
     if fit.parts.len() < 2 {
         return Ok(None);
     }
@@ -109,6 +109,7 @@ pub fn partition_pictures(fit: &ParameterizationFit, view: View) -> Result<Optio
             mixed_colour(parts.chain([(GREY, bare(shares))]))
         })
         .collect();
+    let view = shot.view;
     let sides = [("as in the other pictures", view.from_direction), ("from behind", -view.from_direction)];
     let mut panels = Vec::with_capacity(sides.len());
     for (side, from_direction) in sides {
@@ -124,13 +125,15 @@ pub fn partition_pictures(fit: &ParameterizationFit, view: View) -> Result<Optio
             view: View { from_direction, ..view },
             ..PictureParams::default()
         };
-        panels.extend(draw_cutouts(mesh, &[panel], &params)?.files.into_iter().map(|png| PicturePanel {
-            caption: side.to_string(),
-            detail: String::new(),
-            alt: format!("the rest shape seen {side}, coloured by part"),
-            png,
-            width: WIDTH,
-            height: HEIGHT,
+        panels.extend(draw_cutouts(shot.painter, mesh, &[panel], &params)?.files.into_iter().map(|png| {
+            PicturePanel {
+                caption: side.to_string(),
+                detail: String::new(),
+                alt: format!("the rest shape seen {side}, coloured by part"),
+                png,
+                width: WIDTH,
+                height: HEIGHT,
+            }
         }));
     }
     let mut keys: Vec<([u8; 3], String)> =

@@ -5,7 +5,7 @@ use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
 
 use super::colour::{bytes_from_linear, displacement_colour, heat_colour, linear_from_bytes};
-use super::painter::{CpuPainter, PanelPainter};
+use super::painter::PanelPainter;
 use super::panel::{Stage, draw_cutout};
 use super::{Panel, PictureError, PictureParams, camera_of, check, legend_of};
 
@@ -19,12 +19,7 @@ pub struct Cutouts {
 }
 
 /// Draws each panel into a picture of its own. Captions, columns and background are not used.
-pub fn draw_cutouts(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<Cutouts, PictureError> {
-    draw_cutouts_with(&CpuPainter, mesh, panels, params)
-}
-
-/// The same, painted by `painter`.
-pub fn draw_cutouts_with(
+pub fn draw_cutouts(
     painter: &dyn PanelPainter,
     mesh: &Mesh,
     panels: &[Panel],
@@ -84,6 +79,7 @@ fn png_file(width: usize, height: usize, pixels: &[[u8; 4]]) -> Result<Vec<u8>, 
 mod tests {
     use super::*;
     use crate::picture::Surface;
+    use crate::picture::painter::CpuPainter;
 
     /// A square that fills the middle of its panel: opaque there, clear in the corners.
     #[test]
@@ -100,7 +96,7 @@ mod tests {
             surface: Surface::Heat { errors: &errors },
         };
         let params = PictureParams { panel_width: 60, panel_height: 30, ..PictureParams::default() };
-        let cutouts = draw_cutouts(&mesh, &[panel], &params).unwrap();
+        let cutouts = draw_cutouts(&CpuPainter, &mesh, &[panel], &params).unwrap();
         assert_eq!(cutouts.heat_maximum, Some(4.0));
         let mut reader = png::Decoder::new(std::io::Cursor::new(&cutouts.files[0])).read_info().unwrap();
         let mut bytes = vec![0; reader.output_buffer_size().unwrap()];

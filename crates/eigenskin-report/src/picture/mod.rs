@@ -20,11 +20,11 @@ use eigenskin::mesh::Mesh;
 use camera::Camera;
 use canvas::Canvas;
 use legend::{Legend, LegendPlace};
-use painter::{CpuPainter, PanelPainter};
+use painter::PanelPainter;
 use panel::{Stage, draw_panel};
 use text::{Direction, Lettering};
 
-pub use cutouts::{Cutouts, direction_colour, draw_cutouts, draw_cutouts_with, heat_colours, mixed_colour};
+pub use cutouts::{Cutouts, direction_colour, draw_cutouts, heat_colours, mixed_colour};
 
 /// Widest and highest panel, in pixels.
 const LARGEST_PANEL: usize = 8192;
@@ -247,12 +247,7 @@ pub enum PictureError {
 
 /// Draws `panels`, which all show `mesh` in some shape, side by side, with one camera framed on all
 /// of them. Returns a PNG file (8-bit sRGB).
-pub fn draw_panels(mesh: &Mesh, panels: &[Panel], params: &PictureParams) -> Result<Vec<u8>, PictureError> {
-    draw_panels_with(&CpuPainter, mesh, panels, params)
-}
-
-/// The same, painted by `painter`.
-pub fn draw_panels_with(
+pub fn draw_panels(
     painter: &dyn PanelPainter,
     mesh: &Mesh,
     panels: &[Panel],
@@ -263,7 +258,7 @@ pub fn draw_panels_with(
 
 /// Draws a picture for every entry of `frames`, all of one layout, as an animated PNG of `rate` frames per
 /// second that starts over and over. Give [`PictureParams::framed`], or the camera follows the shape.
-pub fn draw_animation_with(
+pub fn draw_animation(
     painter: &dyn PanelPainter,
     mesh: &Mesh,
     frames: &[(Vec<Panel>, PictureParams)],

@@ -23,6 +23,8 @@ use rayon::prelude::*;
 
 use super::Character;
 use super::implicit::Group;
+use crate::articulation::NamedPose;
+use crate::examples::{Example, ExampleSet, ExamplesError};
 use crate::pose::Pose;
 
 /// The true shape of a character in a pose, `vertex`. For many poses, prepare a [`SweptSkin`].
@@ -146,6 +148,18 @@ impl<'a> SweptSkin<'a> {
             posed_from_rest.transform_point3(self.swept(rest.as_dvec3(), fibre, &turns)).as_vec3()
         };
         positions.par_iter().zip(&self.fibres).map(moved).collect()
+    }
+
+    /// The true shapes in some poses.
+    pub fn examples(&self, poses: impl IntoIterator<Item = NamedPose>) -> Result<ExampleSet, ExamplesError> {
+        let example = |NamedPose { name, pose, .. }| Example {
+            name,
+            positions: self.shape(&pose),
+            pose,
+            normals: None,
+            inverted: None,
+        };
+        ExampleSet::new(self.character.rig.clone(), poses.into_iter().map(example).collect())
     }
 
     /// A vertex before the root carries it along.
