@@ -154,6 +154,26 @@ fn a_near_part_is_outlined_against_a_far_one() {
 }
 
 #[test]
+fn displacements_have_a_swatch_for_each_direction() {
+    let mesh = sphere();
+    let right = vec![Vec3::X; mesh.vertex_count()];
+    let panel = at_rest(&mesh, "", Surface::Displacement { vectors: &right, scale: 1.0 });
+    let picture = Picture::decode(&draw_panels(&CpuPainter, &mesh, &[panel], &small()).unwrap());
+    // Down through the swatches: x and its opposite, y, z; then no displacement at all.
+    let x = MARGIN + 200 + 2 * 24 + 5;
+    let mut swatches: Vec<[u8; 3]> = (0..picture.height).map(|y| picture.at(x, y)).collect();
+    swatches.dedup();
+    swatches.retain(|&colour| colour != [255; 3]);
+    assert_eq!(swatches.len(), 7, "{swatches:?}");
+    let [grey, plus, minus] = [6, 0, 1].map(|index| swatches[index].map(i32::from));
+    assert!(grey[0] == grey[1] && grey[1] == grey[2]);
+    assert!(plus[0] > grey[0] && minus[0] < grey[0] && plus[1] == grey[1] && minus[2] == grey[2]);
+    for axis in 0..3 {
+        assert!(swatches[2 * axis][axis] > swatches[6][axis], "{swatches:?}");
+    }
+}
+
+#[test]
 fn a_long_legend_label_breaks_instead_of_leaving_the_picture() {
     let mesh = two_squares();
     let width = |label: &str| {
@@ -170,7 +190,7 @@ fn a_long_legend_label_breaks_instead_of_leaving_the_picture() {
 }
 
 #[test]
-fn a_legend_stands_beside_heat_maps_only() {
+fn a_scale_stands_beside_heat_maps_only() {
     let mesh = sphere();
     let errors = vec![0.5; mesh.vertex_count()];
     let mut params = small();

@@ -26,7 +26,7 @@ pub fn draw_cutouts(
     params: &PictureParams,
 ) -> Result<Cutouts, PictureError> {
     check(mesh, panels, params)?;
-    let heat_maximum = legend_of(panels, &params.heat).map(|legend| legend.maximum);
+    let heat_maximum = legend_of(panels, &params.heat).and_then(|legend| legend.heat_maximum());
     let camera = camera_of(panels, params);
     let stage = Stage {
         triangles: mesh.triangles(),

@@ -1,11 +1,19 @@
-//! The scale beside heat maps: a bar of colours with ticks.
+//! What colours mean: beside heat maps a bar with ticks, beside displacements a swatch for each direction.
+
+use eigenskin::glam::Vec3;
 
 use super::canvas::Canvas;
-use super::colour::{bytes_from_linear, heat_colour};
+use super::colour::{bytes_from_linear, displacement_colour, heat_colour};
 use super::text::{Direction, Lettering};
 
 /// A legend that is ready to be drawn.
-pub(super) struct Legend {
+pub(super) enum Legend {
+    Heat(HeatLegend),
+    Directions,
+}
+
+/// The scale of heat maps.
+pub(super) struct HeatLegend {
     /// error at the top of the bar
     pub maximum: f32,
     /// some errors are larger than `maximum`
@@ -26,6 +34,71 @@ pub(super) struct LegendPlace {
 }
 
 impl Legend {
+    /// Error at the top of the heat scale.
+    pub fn heat_maximum(&self) -> Option<f32> {
+        match self {
+            Self::Heat(heat) => Some(heat.maximum),
+            Self::Directions => None,
+        }
+    }
+
+    /// Pixels that it takes across; labels break where they are longer than `room` pixels.
+    pub fn width(&self, letters: &Lettering, room: usize) -> usize {
+        match self {
+            Self::Heat(heat) => heat.width(letters, room),
+            Self::Directions => directions_width(letters),
+        }
+    }
+
+    /// Draws it.
+    pub fn draw(&self, canvas: &mut Canvas, letters: &Lettering, place: &LegendPlace) {
+        match self {
+            Self::Heat(heat) => heat.draw(canvas, letters, place),
+            Self::Directions => draw_directions(canvas, letters, place),
+        }
+    }
+}
+
+/// Displacements of full colour.
+const DIRECTIONS: [(&str, Vec3); 7] = [
+    ("+x", Vec3::X),
+    ("−x", Vec3::NEG_X),
+    ("+y", Vec3::Y),
+    ("−y", Vec3::NEG_Y),
+    ("+z", Vec3::Z),
+    ("−z", Vec3::NEG_Z),
+    ("0", Vec3::ZERO),
+];
+/// From swatch to swatch, in lines, where there is room.
+const SWATCH_PITCH: f32 = 1.25;
+
+fn directions_width(letters: &Lettering) -> usize {
+    let sizes = Sizes::of(letters);
+    let widest = DIRECTIONS.iter().map(|(label, _)| letters.width(label)).fold(0.0, f32::max);
+    (sizes.bar as f32 + 2.0 * sizes.gap + widest).ceil() as usize
+}
+
+/// Swatches below each other around the middle of the place.
+fn draw_directions(canvas: &mut Canvas, letters: &Lettering, place: &LegendPlace) {
+    let sizes = Sizes::of(letters);
+    let pitch = (SWATCH_PITCH * letters.line_height).min(place.room as f32 / DIRECTIONS.len() as f32);
+    let middle = (place.top + place.height / 2) as f32;
+    let first = (middle - 0.5 * pitch * DIRECTIONS.len() as f32).max(0.0);
+    for (index, (label, direction)) in DIRECTIONS.into_iter().enumerate() {
+        let top = first + index as f32 * pitch;
+        let colour = bytes_from_linear(displacement_colour(direction, 1.0));
+        let middle = top + 0.5 * pitch;
+        let swatch = (middle - 0.5 * sizes.bar as f32).round() as i64;
+        for (row, column) in (0..sizes.bar).flat_map(|row| (0..sizes.bar).map(move |column| (row, column))) {
+            canvas.lay((place.left + column) as i64, swatch + row as i64, colour, 1.0);
+        }
+        let left = (place.left + sizes.bar) as f32 + 2.0 * sizes.gap;
+        let baseline = middle + 0.5 * letters.capital_height();
+        letters.draw(canvas, label, left, baseline, place.ink, Direction::Across);
+    }
+}
+
+impl HeatLegend {
     /// Pixels that bar, ticks and label take across. The label breaks where it is longer than
     /// `room` pixels.
     pub fn width(&self, letters: &Lettering, room: usize) -> usize {
