@@ -239,8 +239,8 @@ fn ranges_and_poses_can_be_given() {
         "0",
         "--no-corners",
     ]);
-    // The elbow to one side; hand and twist to both.
-    assert_eq!(plan["jobs"], 5);
+    // The elbow to one side, hand and twist to both, then all three together.
+    assert_eq!(plan["jobs"], 5 + 24);
     let still = ["--still", "upper-arm", "--still", "forearm-twist"];
     let plan = json_of(&[&["simulate", &rig, "--plan", "--ranges", &ranges], &still[..]].concat());
     let of = |index: usize, key: &str| plan["degrees_of_freedom"][index][key].clone();
@@ -333,7 +333,11 @@ fn bad_options_are_named() {
     refused("--still=elbow", &["\"elbow\"", "forearm-twist"]);
     let all_still = ["upper-arm", "forearm", "forearm-twist", "hand"].map(|name| format!("--still={name}"));
     folder.refused("arm.glb", &all_still.each_ref().map(String::as_str), &["no joint"]);
-    folder.refused("arm.glb", &["--per-degree=0", "--no-corners", "--validation-poses=0"], &["no poses"]);
+    folder.refused(
+        "arm.glb",
+        &["--per-degree=0", "--no-corners", "--together=0", "--validation-poses=0"],
+        &["no poses"],
+    );
     folder.refused("arm.glb", &["--ranges", &folder.path("nowhere.toml")], &["nowhere.toml"]);
     folder.refused("nowhere.glb", &[], &["nowhere.glb"]);
 

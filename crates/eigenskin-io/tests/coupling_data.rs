@@ -84,7 +84,7 @@ fn budgets() -> [(&'static str, Budget); 2] {
 }
 
 /// Needs a set that takes minutes to make:
-/// `eigenskin simulate left.glb -o train.glb --no-corners --validation-poses 50`, its folder in
+/// `eigenskin simulate left.glb -o train.glb --no-corners --together 0 --validation-poses 50`, its folder in
 /// EIGENSKIN_SIMULATED_HAND. `./check --full` does that.
 #[test]
 fn coupled_joints_predict_random_poses_of_a_simulated_hand() {

@@ -47,6 +47,7 @@ fn some_jobs(hand: &Character) -> Vec<Job> {
         per_degree: 3,
         corner_shares: Vec::new(),
         couplings: 0,
+        together: 0,
         validation: 0,
         ..SamplingParams::default()
     };

@@ -18,6 +18,9 @@ pub struct SamplingParams {
     pub corner_shares: Vec<f64>,
     /// poses that turn two neighbouring joints at once; default 0
     pub couplings: usize,
+    /// poses of all joints to learn from: what joints do together is not the sum of what each does alone;
+    /// default 24
+    pub together: usize,
     /// random poses of all joints to validate with; default 25, as in the EigenSkin paper
     pub validation: usize,
     /// share of the ranges that random poses use; default 0.75
@@ -32,6 +35,7 @@ impl Default for SamplingParams {
             per_degree: 6,
             corner_shares: vec![1.0],
             couplings: 0,
+            together: 24,
             validation: 25,
             validation_share: 0.75,
             seed: 2002,
@@ -85,16 +89,27 @@ impl Job {
     }
 }
 
-/// All jobs of a rig: sweeps, corners, couplings, then validation.
+/// All jobs of a rig: sweeps, corners, couplings, poses of all joints, then validation.
 pub fn jobs(articulation: Articulation, params: &SamplingParams) -> Vec<Job> {
     let training = [
         sweep_jobs(articulation, params.per_degree),
         single_jobs(articulation, &articulation.corners(&params.corner_shares), Purpose::Training),
         single_jobs(articulation, &articulation.couplings(params.couplings), Purpose::Training),
+        single_jobs(articulation, &together(articulation, params), Purpose::Training),
     ];
     let random = articulation.random(params.validation, params.validation_share, params.seed);
     let validation = single_jobs(articulation, &random, Purpose::Validation);
     training.into_iter().flatten().chain(validation).collect()
+}
+
+/// Poses of all joints to learn from, drawn apart from those to validate with; none where one joint moves
+/// alone.
+fn together(articulation: Articulation, params: &SamplingParams) -> Vec<NamedAngles> {
+    let first = articulation.degrees.first().map(|degree| degree.joint);
+    if articulation.degrees.iter().all(|degree| Some(degree.joint) == first) {
+        return Vec::new();
+    }
+    articulation.together(params.together, !params.seed)
 }
 
 /// Jobs for given poses: poses on one way from rest (a sweep) share a job. Where the character
@@ -255,7 +270,7 @@ mod tests {
         };
         assert_eq!(stops(Purpose::Validation), 3);
         let corners = articulation.corners(&[1.0]).len();
-        assert_eq!(stops(Purpose::Training), 120 + corners + 4);
+        assert_eq!(stops(Purpose::Training), 120 + corners + 4 + 24);
         let wanted = articulation.poses(&articulation.sweeps(6, 0.0));
         for named in &wanted {
             let (job, stop) = jobs

@@ -21,7 +21,7 @@ use eigenskin_sim::simulation::{JobResult, Simulation, SimulationParams};
 /// knuckle bent and turned aside at once.
 fn coarse_hand() -> (Simulation, Vec<Job>) {
     let hand = hand(3500).unwrap();
-    let sampling = SamplingParams { per_degree: 4, validation: 0, ..SamplingParams::default() };
+    let sampling = SamplingParams { per_degree: 4, together: 0, validation: 0, ..SamplingParams::default() };
     let all = jobs(Articulation { rig: &hand.rig, degrees: &hand.degrees_of_freedom }, &sampling);
     let mut params = SimulationParams::default();
     params.tissue.fill.most_cells = 1_200;
@@ -98,6 +98,7 @@ fn a_hand_with_holes_is_bent_and_learnt_like_a_whole_one() {
     let sampling = SamplingParams {
         per_degree: 2,
         corner_shares: Vec::new(),
+        together: 0,
         validation: 3,
         ..SamplingParams::default()
     };

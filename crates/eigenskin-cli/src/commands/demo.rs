@@ -32,7 +32,7 @@ pub struct Args {
     /// The folder to write into
     #[arg(long, value_name = "DIR", default_value = "eigenskin-demo")]
     out: PathBuf,
-    /// As many poses as the EigenSkin paper has: 120 to learn from, 25 random ones to test with
+    /// As many poses as the EigenSkin paper has: 120 of one joint to learn from, 25 random ones to test with
     #[arg(long)]
     full: bool,
     /// Poses per degree of freedom to learn from, one joint at a time [default: 4, full: 6]
@@ -41,6 +41,9 @@ pub struct Args {
     /// Poses of two neighbouring joints to learn from
     #[arg(long, value_name = "N", default_value_t = 0)]
     coupled: usize,
+    /// Poses of all joints to learn from: what joints do together
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    together: usize,
     /// Random poses of all joints to test with, besides fist, pinch and others [default: 6, full: 25]
     #[arg(long, value_name = "N")]
     validation_poses: Option<usize>,
@@ -73,6 +76,7 @@ impl Args {
             per_degree: choose(self.per_degree, 4, 6),
             between: true,
             coupled: self.coupled,
+            together: self.together,
             validation_poses: choose(self.validation_poses, 6, 25),
             named_poses: true,
             seed: SEED,

@@ -72,6 +72,9 @@ struct PoseArgs {
     /// Poses that turn two neighbouring joints at once
     #[arg(long, value_name = "N", default_value_t = 0)]
     coupled: usize,
+    /// Poses of all joints, to learn what joints do together
+    #[arg(long, value_name = "N", default_value_t = 24)]
+    together: usize,
     /// Random poses of all joints, to validate with
     #[arg(long, value_name = "N", default_value_t = 25)]
     validation_poses: usize,
@@ -257,6 +260,7 @@ fn wanted_jobs(
         per_degree: poses.per_degree,
         corner_shares: if poses.no_corners { Vec::new() } else { SamplingParams::default().corner_shares },
         couplings: poses.coupled,
+        together: poses.together,
         validation: poses.validation_poses,
         seed: poses.seed,
         ..SamplingParams::default()

@@ -66,6 +66,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         per_degree: args.per_degree,
         between: false,
         coupled: 0,
+        together: 0,
         validation_poses: args.validation_poses,
         named_poses: !args.no_named_poses,
         seed: args.seed,

@@ -20,6 +20,8 @@ pub struct HandPlan {
     pub between: bool,
     /// poses of two neighbouring joints to learn from
     pub coupled: usize,
+    /// poses of all joints to learn from
+    pub together: usize,
     /// random poses of all joints to test with
     pub validation_poses: usize,
     /// whether the hand's named poses are among them
@@ -84,6 +86,7 @@ impl HandPlan {
             per_degree: self.per_degree,
             corner_shares: Vec::new(),
             couplings: self.coupled,
+            together: self.together,
             validation: self.validation_poses,
             seed: self.seed,
             ..SamplingParams::default()

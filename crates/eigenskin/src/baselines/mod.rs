@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::evaluate::Evaluator;
 use crate::examples::ExampleSet;
-use crate::fit::{Budget, EigenSkinParams, FitError, fit_eigenskin};
+use crate::fit::{Budget, Coupling, EigenSkinParams, FitError, fit_eigenskin};
 use crate::metrics::{EXACT, ErrorSummary, shape_errors};
 use crate::model::Model;
 use crate::pose::Pose;
@@ -98,8 +98,13 @@ pub fn learnt_baselines(
     let params = &EigenSkinParams { base: base.into(), ..params.clone() };
     let fitted = |per_joint: Option<usize>| {
         let budget = Budget { per_vertex: None, per_joint, total: None };
-        // Only positions are compared here.
-        fit_eigenskin(training, &EigenSkinParams { budget, normals: false, ..params.clone() })
+        // Only positions are compared here. Pairs of joints are searched for the model itself alone: it takes
+        // longer than everything else.
+        let coupling = match params.coupling {
+            Coupling::Automatic | Coupling::Pairs => Coupling::Additive,
+            given => given,
+        };
+        fit_eigenskin(training, &EigenSkinParams { budget, normals: false, coupling, ..params.clone() })
     };
     let all = fitted(None)?;
     let largest = all.joints.iter().map(|joint| joint.component_count).max().unwrap_or(0);
