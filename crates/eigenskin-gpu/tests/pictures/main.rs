@@ -4,6 +4,7 @@
 #[path = "../vertex_program/adapter.rs"]
 mod adapter;
 mod golden;
+mod live;
 #[cfg(feature = "report")]
 mod painter;
 
