@@ -182,12 +182,9 @@ pub unsafe extern "C" fn eigenskin_target_weights(
     guard(|| unsafe {
         let character = character_of(character)?;
         let model = Arc::clone(&character.model);
-        let to = exact_array(weights, target_count, model.targets.count, ["weights", "target_count"])?;
-        let coordinates = character.drive();
-        to.fill(0.0);
-        for half in &model.targets.halves {
-            to[half.target] = (half.sign * coordinates[half.component]).max(0.0) / half.scale;
-        }
+        let count = model.morph_weights.count();
+        let to = exact_array(weights, target_count, count, ["weights", "target_count"])?;
+        model.morph_weights.write(character.drive(), to);
         Ok(())
     })
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use eigenskin::baked::{BakeParams, BakedModel, Storage};
 use eigenskin::glam::{DAffine3, Vec4};
-use eigenskin::model::Model;
 use eigenskin::rig::Rig;
 use eigenskin_io::gltf::document::Document;
+use eigenskin_io::gltf::morph_weights::MorphWeights;
 use eigenskin_io::gltf::primitives;
 use eigenskin_io::gltf::table::Table;
 
@@ -33,23 +33,7 @@ pub(crate) struct Loaded {
     pub scene_from_mesh: DAffine3,
     /// `vertex`: unit tangents and handedness, if the file has them
     pub tangents: Option<Vec<Vec4>>,
-    pub targets: MorphTargets,
-}
-
-/// The morph targets of the file that play the model, as far as it sits before skinning.
-#[derive(Default)]
-pub(crate) struct MorphTargets {
-    /// in each mesh
-    pub count: usize,
-    pub halves: Vec<Half>,
-}
-
-/// One target: its weight is max(sign · coordinate, 0) / scale.
-pub(crate) struct Half {
-    pub target: usize,
-    pub component: usize,
-    pub sign: f32,
-    pub scale: f32,
+    pub morph_weights: MorphWeights,
 }
 
 /// `eigenskin_primitive`.
@@ -86,7 +70,7 @@ impl Loaded {
         if let Some(tangents) = &tangents {
             baked = baked.with_tangents(tangents)?;
         }
-        let targets = morph_targets(&table, &model)?;
+        let morph_weights = MorphWeights::new(&table, &model, file.counts.targets)?;
         let own_targets = |mesh: usize| {
             let place = layout.meshes.iter().position(|&own| own == mesh)?;
             table.own_targets.get(place).copied()
@@ -108,36 +92,10 @@ impl Loaded {
             primitives: ranges.collect(),
             scene_from_mesh: layout.scene_from_mesh,
             tangents,
-            targets,
+            morph_weights,
             baked: Arc::new(baked),
         })
     }
-}
-
-/// What drives the file's morph targets. The table lists layers as the model does; those without
-/// components are in the table alone.
-fn morph_targets(table: &Table, model: &Model) -> Result<MorphTargets, Failure> {
-    let mut targets = MorphTargets::default();
-    let Some(entry) = &table.model else { return Ok(targets) };
-    targets.count = entry.targets;
-    let mut layers = model.layers().iter().peekable();
-    let mut first_component = 0;
-    for entry in &entry.layers {
-        let Some(layer) = layers.next_if(|layer| layer.name == entry.name) else { continue };
-        for (index, component) in entry.components.iter().take(layer.component_count()).enumerate() {
-            for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
-                let Some(half) = half else { continue };
-                if half.target >= targets.count {
-                    let problem = format!("layer {:?} names morph target {}", entry.name, half.target);
-                    return Err(Failure::new(Status::BadFile, format!("{problem} of {}", targets.count)));
-                }
-                let component = first_component + index;
-                targets.halves.push(Half { target: half.target, component, sign, scale: half.scale as f32 });
-            }
-        }
-        first_component += layer.component_count();
-    }
-    Ok(targets)
 }
 
 /// Reads a model from the bytes of a GLB.
@@ -229,7 +187,7 @@ pub unsafe extern "C" fn eigenskin_component_count(model: *const EigenskinModel)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn eigenskin_target_count(model: *const EigenskinModel) -> usize {
     // SAFETY: as above.
-    unsafe { count_of(model, |model| model.targets.count) }
+    unsafe { count_of(model, |model| model.morph_weights.count()) }
 }
 
 /// Primitives of the file that the model moves.

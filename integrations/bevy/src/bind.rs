@@ -97,7 +97,7 @@ impl Parts<'_, '_> {
             meshes,
             drivers: model.driver_state(),
             pose: model.rig().rest_pose(),
-            weights: vec![0.0; model.target_count],
+            weights: vec![0.0; model.morph_weights.count()],
             is_current: false,
             model: Arc::clone(model),
         })
@@ -150,7 +150,7 @@ impl Parts<'_, '_> {
         }
         let names = entities.iter().filter_map(|&entity| self.name(entity));
         match names.into_iter().find(|&name| model.mesh_nodes.iter().any(|node| node.name == name)) {
-            Some(_) if model.target_count == 0 => Ok(meshes),
+            Some(_) if model.morph_weights.count() == 0 => Ok(meshes),
             Some(mesh) => Err(Problem::NoTargets { mesh: mesh.into() }),
             None => Err(Problem::NotThere),
         }
@@ -172,7 +172,7 @@ impl Parts<'_, '_> {
         model: &Loaded,
     ) -> Result<Vec<Entity>, Problem> {
         let expected = model.rig().skeleton().joint_count();
-        if expected == 0 || model.target_count == 0 {
+        if expected == 0 || model.morph_weights.count() == 0 {
             return Ok(Vec::new());
         }
         let is_driven = |entity: Entity| meshes.iter().any(|mesh| mesh.entity == entity);
@@ -213,7 +213,7 @@ impl Parts<'_, '_> {
                 (_, Ok(weights)) => weights.weights().len(),
                 _ => 0,
             };
-            let expected = mesh.first_target + bound.model.target_count;
+            let expected = mesh.first_target + bound.model.morph_weights.count();
             if weights < expected {
                 warn!(
                     "{}: {} has {weights} of {expected} morph targets; those that are there are driven",

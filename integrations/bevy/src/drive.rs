@@ -32,7 +32,7 @@ pub(crate) fn drive_characters(
         bound.is_current = bound.take_joints(entity, &globals, told);
         if bound.is_current {
             let coordinates = bound.drivers.drive(&bound.pose);
-            bound.model.write_weights(coordinates, &mut bound.weights);
+            bound.model.morph_weights.write(coordinates, &mut bound.weights);
         }
     });
     for (_, drive, _) in &characters {

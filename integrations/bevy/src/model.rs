@@ -14,6 +14,7 @@ use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_io::gltf::document::Document;
 use eigenskin_io::gltf::error::GltfError;
+use eigenskin_io::gltf::morph_weights::MorphWeights;
 use eigenskin_io::gltf::rig::RigLayout;
 use eigenskin_io::gltf::table::Table;
 use tracing::warn;
@@ -45,16 +46,6 @@ pub enum LoadError {
         /// what is wrong
         error: Box<GltfError>,
     },
-    /// The table names a morph target that the file does not have.
-    #[error("layer {layer:?} names morph target {target} of {count}; fit the model again")]
-    BadTarget {
-        /// name of the layer
-        layer: String,
-        /// the target it names
-        target: usize,
-        /// how many there are
-        count: usize,
-    },
 }
 
 /// What is kept of a file.
@@ -64,9 +55,7 @@ pub(crate) struct Loaded {
     drivers: Drivers,
     /// nodes that show the model's meshes
     pub mesh_nodes: Vec<MeshNode>,
-    /// morph targets of the model in each mesh
-    pub target_count: usize,
-    halves: Vec<Half>,
+    pub morph_weights: MorphWeights,
 }
 
 /// A node that shows a mesh of the model.
@@ -76,14 +65,6 @@ pub(crate) struct MeshNode {
     pub name: String,
     /// targets of the mesh before those of the model
     pub first_target: usize,
-}
-
-/// One morph target: its weight is max(sign · coordinate, 0) / scale.
-struct Half {
-    target: usize,
-    component: usize,
-    sign: f32,
-    scale: f32,
 }
 
 enum Drivers {
@@ -130,7 +111,7 @@ impl EigenSkinModel {
 
     /// Morph targets of the model in each of its meshes.
     pub fn target_count(&self) -> usize {
-        self.0.target_count
+        self.0.morph_weights.count()
     }
 }
 
@@ -139,7 +120,7 @@ impl fmt::Debug for EigenSkinModel {
         f.debug_struct("EigenSkinModel")
             .field("path", &self.0.path)
             .field("joints", &self.0.rig().skeleton().joint_count())
-            .field("targets", &self.0.target_count)
+            .field("targets", &self.target_count())
             .finish_non_exhaustive()
     }
 }
@@ -175,17 +156,16 @@ impl Loaded {
         // `model_of` refuses files without a table.
         let own_targets = table.as_ref().map_or(&[][..], |table| &table.own_targets);
         let mesh_nodes = mesh_nodes(file.document(), file.layout(), own_targets);
-        let (target_count, halves) = table.as_ref().map_or(Ok((0, Vec::new())), |table| {
-            // Not by the table's word alone: room for weights is made from it.
-            let in_file = file.counts.targets;
-            halves(table, &model, in_file)
-        })?;
-        warn_of_losses(&model, &halves, path);
+        let morph_weights = match &table {
+            Some(table) => MorphWeights::new(table, &model, file.counts.targets)?,
+            None => MorphWeights::default(),
+        };
+        warn_of_losses(&model, &morph_weights, path);
         let drivers = match BakedModel::new(&model, &BakeParams { storage: Storage::F16 }) {
             Ok(baked) => Drivers::Baked(Arc::new(baked)),
             Err(_) => Drivers::Reference(Arc::new(model)),
         };
-        Ok(Self { path: path.into(), drivers, mesh_nodes, target_count, halves })
+        Ok(Self { path: path.into(), drivers, mesh_nodes, morph_weights })
     }
 
     pub fn rig(&self) -> &Rig {
@@ -199,14 +179,6 @@ impl Loaded {
         match &self.drivers {
             Drivers::Baked(baked) => DriverState::Baked(Box::new(BakedEvaluator::new(Arc::clone(baked)))),
             Drivers::Reference(model) => DriverState::Reference(ReferenceState::new(model)),
-        }
-    }
-
-    /// The weights of the model's targets (`target`) for coordinates of all layers.
-    pub fn write_weights(&self, coordinates: &[f32], weights: &mut [f32]) {
-        weights.fill(0.0);
-        for half in &self.halves {
-            weights[half.target] = (half.sign * coordinates[half.component]).max(0.0) / half.scale;
         }
     }
 }
@@ -270,37 +242,11 @@ fn mesh_nodes(document: &Document, layout: &RigLayout, own_targets: &[usize]) ->
     layout.mesh_nodes.iter().filter_map(of_node).collect()
 }
 
-/// How many morph targets the model has, and what drives each. The table lists layers as the model does;
-/// those without components are in the table alone.
-fn halves(table: &Table, model: &Model, in_file: usize) -> Result<(usize, Vec<Half>), LoadError> {
-    let Some(entry) = &table.model else { return Ok((0, Vec::new())) };
-    let count = entry.targets.min(in_file);
-    let mut halves = Vec::new();
-    let mut layers = model.layers().iter().peekable();
-    let mut first_component = 0;
-    for entry in &entry.layers {
-        let Some(layer) = layers.next_if(|layer| layer.name == entry.name) else { continue };
-        for (index, component) in entry.components.iter().take(layer.component_count()).enumerate() {
-            for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
-                let Some(half) = half else { continue };
-                if half.target >= count {
-                    let layer = entry.name.clone();
-                    return Err(LoadError::BadTarget { layer, target: half.target, count });
-                }
-                let component = first_component + index;
-                halves.push(Half { target: half.target, component, sign, scale: half.scale as f32 });
-            }
-        }
-        first_component += layer.component_count();
-    }
-    Ok((count, halves))
-}
-
 /// Joints that Bevy lets a vertex follow.
 const BEVY_INFLUENCES: usize = 4;
 
 /// Bevy blends linearly and morphs before it skins; what a model has beyond that is not shown.
-fn warn_of_losses(model: &Model, halves: &[Half], path: &str) {
+fn warn_of_losses(model: &Model, morph_weights: &MorphWeights, path: &str) {
     match model.base() {
         Base::Skinning(BaseSkinning::LinearBlend) => {}
         Base::Skinning(_) => warn!("{path}: the model was fitted on another skinning than Bevy's linear one"),
@@ -315,11 +261,11 @@ fn warn_of_losses(model: &Model, halves: &[Half], path: &str) {
     let mut first = 0;
     let mut lost = Vec::new();
     for layer in model.layers() {
-        let components = first..first + layer.component_count();
-        if !components.is_empty() && !halves.iter().any(|half| components.contains(&half.component)) {
+        let mut components = first..first + layer.component_count();
+        first = components.end;
+        if !components.is_empty() && !components.any(|component| morph_weights.shows(component)) {
             lost.push(layer.name.as_str());
         }
-        first = components.end;
     }
     if !lost.is_empty() {
         warn!("{path}: not shown, since no morph target plays them: corrections {}", lost.join(", "));

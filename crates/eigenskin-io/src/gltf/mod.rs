@@ -14,6 +14,7 @@ pub mod example_set;
 pub mod from_rig;
 pub mod model;
 pub mod model_read;
+pub mod morph_weights;
 pub mod nodes;
 pub mod orientation;
 pub mod pose_keys;

@@ -3,7 +3,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use eigenskin::examples::ExampleSet;
-use eigenskin::glam::Vec3;
 use eigenskin::supports::Mover;
 use maud::{Markup, html};
 
@@ -12,7 +11,7 @@ use super::figures::{bytes, counted};
 use super::pictures::{PictureLegend, PictureRow};
 use super::tables::short;
 use super::{MeasuredSet, Report, SetKind, tables};
-use crate::picture::{direction_colour, heat_colours};
+use crate::picture::{direction_keys, heat_colours};
 
 /// Poses in a chart.
 const CHART_POSES: usize = 12;
@@ -84,16 +83,7 @@ fn heat_legend(maximum: f32, label: &str) -> Markup {
 
 /// What the colours of displacements mean.
 fn displacement_legend() -> Markup {
-    let ways = [
-        ("not moved", Vec3::ZERO),
-        ("+x", Vec3::X),
-        ("−x", Vec3::NEG_X),
-        ("+y", Vec3::Y),
-        ("−y", Vec3::NEG_Y),
-        ("+z", Vec3::Z),
-        ("−z", Vec3::NEG_Z),
-    ];
-    colour_keys("Pushed along: ", &ways.map(|(name, way)| (direction_colour(way), name.to_string())))
+    colour_keys("Pushed along: ", &direction_keys().map(|(name, colour)| (colour, name.to_string())))
 }
 
 /// Squares of colour with names.

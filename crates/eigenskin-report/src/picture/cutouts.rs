@@ -49,9 +49,18 @@ pub fn heat_colours(count: usize) -> Vec<[u8; 3]> {
     (0..count).map(|step| bytes_from_linear(heat_colour(step as f32 / last))).collect()
 }
 
-/// The colour of a displacement whose components are shares of the longest, sRGB bytes.
-pub fn direction_colour(direction: Vec3) -> [u8; 3] {
-    bytes_from_linear(displacement_colour(direction, 1.0))
+/// Names and colours of full displacements along the axes, and of none, sRGB bytes.
+pub fn direction_keys() -> [(&'static str, [u8; 3]); 7] {
+    [
+        ("+x", Vec3::X),
+        ("−x", Vec3::NEG_X),
+        ("+y", Vec3::Y),
+        ("−y", Vec3::NEG_Y),
+        ("+z", Vec3::Z),
+        ("−z", Vec3::NEG_Z),
+        ("still", Vec3::ZERO),
+    ]
+    .map(|(name, direction)| (name, bytes_from_linear(displacement_colour(direction, 1.0))))
 }
 
 /// Colours mixed in linear light by their shares, sRGB bytes; black without shares.

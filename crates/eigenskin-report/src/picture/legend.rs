@@ -1,9 +1,8 @@
 //! What colours mean: beside heat maps a bar with ticks, beside displacements a swatch for each direction.
 
-use eigenskin::glam::Vec3;
-
 use super::canvas::Canvas;
-use super::colour::{bytes_from_linear, displacement_colour, heat_colour};
+use super::colour::{bytes_from_linear, heat_colour};
+use super::cutouts::direction_keys;
 use super::text::{Direction, Lettering};
 
 /// A legend that is ready to be drawn.
@@ -59,34 +58,23 @@ impl Legend {
     }
 }
 
-/// Displacements of full colour.
-const DIRECTIONS: [(&str, Vec3); 7] = [
-    ("+x", Vec3::X),
-    ("−x", Vec3::NEG_X),
-    ("+y", Vec3::Y),
-    ("−y", Vec3::NEG_Y),
-    ("+z", Vec3::Z),
-    ("−z", Vec3::NEG_Z),
-    ("0", Vec3::ZERO),
-];
 /// From swatch to swatch, in lines, where there is room.
 const SWATCH_PITCH: f32 = 1.25;
 
 fn directions_width(letters: &Lettering) -> usize {
     let sizes = Sizes::of(letters);
-    let widest = DIRECTIONS.iter().map(|(label, _)| letters.width(label)).fold(0.0, f32::max);
+    let widest = direction_keys().iter().map(|(label, _)| letters.width(label)).fold(0.0, f32::max);
     (sizes.bar as f32 + 2.0 * sizes.gap + widest).ceil() as usize
 }
 
 /// Swatches below each other around the middle of the place.
 fn draw_directions(canvas: &mut Canvas, letters: &Lettering, place: &LegendPlace) {
-    let sizes = Sizes::of(letters);
-    let pitch = (SWATCH_PITCH * letters.line_height).min(place.room as f32 / DIRECTIONS.len() as f32);
+    let (sizes, keys) = (Sizes::of(letters), direction_keys());
+    let pitch = (SWATCH_PITCH * letters.line_height).min(place.room as f32 / keys.len() as f32);
     let middle = (place.top + place.height / 2) as f32;
-    let first = (middle - 0.5 * pitch * DIRECTIONS.len() as f32).max(0.0);
-    for (index, (label, direction)) in DIRECTIONS.into_iter().enumerate() {
+    let first = (middle - 0.5 * pitch * keys.len() as f32).max(0.0);
+    for (index, (label, colour)) in keys.into_iter().enumerate() {
         let top = first + index as f32 * pitch;
-        let colour = bytes_from_linear(displacement_colour(direction, 1.0));
         let middle = top + 0.5 * pitch;
         let swatch = (middle - 0.5 * sizes.bar as f32).round() as i64;
         for (row, column) in (0..sizes.bar).flat_map(|row| (0..sizes.bar).map(move |column| (row, column))) {

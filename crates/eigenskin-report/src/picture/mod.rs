@@ -25,7 +25,7 @@ use legend::{HeatLegend, Legend};
 use painter::PanelPainter;
 use panel::{Stage, draw_panel};
 
-pub use cutouts::{Cutouts, direction_colour, draw_cutouts, heat_colours, mixed_colour};
+pub use cutouts::{Cutouts, direction_keys, draw_cutouts, heat_colours, mixed_colour};
 
 /// Widest and highest panel, in pixels.
 const LARGEST_PANEL: usize = 8192;
