@@ -142,7 +142,7 @@ impl Articulation<'_> {
     /// `count` poses that turn all joints, such that what one degree of freedom does tells as little as can be
     /// about what another does. The same for the same seed.
     ///
-    /// Each pose is the best of [`CANDIDATES`] random ones: with sᵢ from −1 to 1 for where degree i is in its
+    /// Each pose is the best of 256 random ones: with sᵢ from −1 to 1 for where degree i is in its
     /// range, it keeps Σᵢⱼ (Σ sᵢsⱼ)² smallest, as designs of experiments with more factors than runs do. This
     /// also avoids poses in which everything is bent to its end, where parts lie within each other.
     pub fn together(&self, count: usize, seed: u64) -> Vec<NamedAngles> {
