@@ -11,7 +11,7 @@ use crate::compare::posed;
 use crate::random_models::{Random, Shape, model, pose};
 
 #[test]
-#[ignore = "prints times, asserts nothing"]
+#[ignore = "prints times, asserts nothing; a stage of check"]
 fn time_of_a_frame() {
     let Some(context) = context() else { return };
     for storage in [Storage::F32, Storage::F16] {
