@@ -33,7 +33,7 @@ pub fn chosen(cpu: bool, wireframe: bool) -> Result<Painter> {
 
 /// Who paints the pictures of reports: opened at the first one, the same for all of a command. A panel that
 /// the GPU fails at is painted on the CPU: what was measured before must not be lost for a picture.
-pub struct ReportPainter(Painter);
+pub struct ReportPainter<P = Painter>(P);
 
 /// The painter of reports.
 pub fn for_reports() -> Result<&'static ReportPainter> {
@@ -85,11 +85,45 @@ impl PanelPainter for Painter {
     }
 }
 
-impl PanelPainter for ReportPainter {
+impl<P: PanelPainter> PanelPainter for ReportPainter<P> {
     fn paint(&self, scene: &PanelScene) -> Result<PaintedPanel, PictureError> {
         match self.0.paint(scene) {
             Err(PictureError::Painter(_)) => CpuPainter.paint(scene),
             painted => painted,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eigenskin::characters::square_bar;
+    use eigenskin_report::picture::{Panel, PictureParams, Surface, draw_panels};
+
+    use super::*;
+
+    /// A GPU that was taken away.
+    struct Lost;
+
+    impl PanelPainter for Lost {
+        fn paint(&self, _: &PanelScene) -> Result<PaintedPanel, PictureError> {
+            Err(PictureError::Painter("the device is lost".to_string()))
+        }
+    }
+
+    #[test]
+    fn a_report_outlives_its_gpu() {
+        let bar = square_bar().unwrap();
+        let mesh = bar.rig.mesh();
+        let panel = Panel {
+            caption: "bar".to_string(),
+            positions: mesh.positions(),
+            normals: mesh.normals(),
+            surface: Surface::Skin,
+        };
+        let params = PictureParams { panel_width: 60, panel_height: 60, ..PictureParams::default() };
+        let draw =
+            |painter: &dyn PanelPainter| draw_panels(painter, mesh, std::slice::from_ref(&panel), &params);
+        assert!(draw(&Lost).is_err());
+        assert_eq!(draw(&ReportPainter(Lost)).unwrap(), draw(&CpuPainter).unwrap());
     }
 }
