@@ -7,12 +7,13 @@ use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::Vec3;
-use eigenskin_io::gltf::document::Document;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::Vec3;
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::{ReadOptions, examples_of, model_of, rig_glb, rig_of};
+use eigenskin_io::Bvh;
 use eigenskin_io::npz::Bundle;
 use eigenskin_io::vertex_cache::cache_of;
-use eigenskin_io::{Bvh, ReadOptions, examples_of, model_of, rig_glb, rig_of};
 
 /// A GLB or .gltf as rig, example set and model. What is read can be posed and written.
 pub fn glb(bytes: &[u8]) {

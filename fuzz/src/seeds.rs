@@ -3,11 +3,11 @@
 
 use std::io::{Cursor, Write};
 
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::glam::Vec3;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::conformance::{cases, glb};
-use eigenskin_io::{RigFile, examples_glb, rig_glb};
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_gltf::conformance::{cases, glb};
+use eigenskin_gltf::{RigFile, examples_glb, rig_glb};
 
 /// One array of a bundle: its key, numpy type, shape, and bytes.
 pub type Entry = (&'static str, &'static str, Vec<usize>, Vec<u8>);
@@ -48,7 +48,7 @@ pub fn rig_of_model() -> Vec<u8> {
 pub fn example_set_glb() -> Vec<u8> {
     let case = cases::all().unwrap().remove(0);
     let rig = case.model.rig();
-    let example = |(index, pose): (usize, &eigenskin::pose::Pose)| {
+    let example = |(index, pose): (usize, &eigenskin_core::pose::Pose)| {
         let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
         let rest = rig.mesh().positions().iter().enumerate();
         let positions: Vec<Vec3> =

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::baked::BakedEvaluator;
-use eigenskin::glam::{DAffine3, DVec3, Vec4};
-use eigenskin::pose::Pose;
+use eigenskin_core::glam::{DAffine3, DVec3, Vec4};
+use eigenskin_core::packed::BakedEvaluator;
+use eigenskin_core::pose::Pose;
 
 use crate::model::{EigenskinModel, Loaded};
 use crate::pointers;
@@ -294,7 +294,7 @@ pub unsafe extern "C" fn eigenskin_set_control(
 mod tests {
     use super::*;
     use crate::status::guard;
-    use eigenskin::glam::Vec3;
+    use eigenskin_core::glam::Vec3;
 
     #[test]
     fn a_panic_leaves_a_character_that_evaluates() {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use eigenskin::baked::{Output, VertexLayout};
-use eigenskin::glam::{Vec3, Vec4};
+use eigenskin_core::glam::{Vec3, Vec4};
+use eigenskin_core::packed::{Output, VertexLayout};
 
 use crate::NONE;
 use crate::character::{EigenskinCharacter, character_of};

@@ -3,13 +3,13 @@
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
-use eigenskin::baked::{BakeParams, BakedModel, Storage};
-use eigenskin::glam::{DAffine3, Vec4};
-use eigenskin::rig::Rig;
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::gltf::morph_weights::MorphWeights;
-use eigenskin_io::gltf::primitives;
-use eigenskin_io::gltf::table::Table;
+use eigenskin_core::glam::{DAffine3, Vec4};
+use eigenskin_core::packed::{BakeParams, BakedModel, Storage};
+use eigenskin_core::rig::Rig;
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::morph_weights::MorphWeights;
+use eigenskin_gltf::primitives;
+use eigenskin_gltf::table::Table;
 
 use crate::pointers;
 use crate::status::{Failure, Status, c_text, guard, guard_count};
@@ -60,7 +60,7 @@ impl Loaded {
     fn read(glb: &[u8], storage: Storage) -> Result<Self, Failure> {
         let document = Document::from_bytes(glb, None)?;
         let table = Table::find(&document)?;
-        let (file, model) = eigenskin_io::model_of(document)?;
+        let (file, model) = eigenskin_gltf::model_of(document)?;
         let Some(table) = table else {
             return Err(Failure::new(Status::NotAModel, "the file has no eigenskin table"));
         };

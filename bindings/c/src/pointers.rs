@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 use crate::status::{Failure, Status};
 

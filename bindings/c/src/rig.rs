@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString, c_char};
 
-use eigenskin::glam::{DAffine3, DMat4};
+use eigenskin_core::glam::{DAffine3, DMat4};
 
 use crate::NONE;
 use crate::model::{EigenskinModel, EigenskinPrimitive, Loaded};

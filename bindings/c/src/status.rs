@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use eigenskin::baked::BakeError;
-use eigenskin_io::GltfError;
+use eigenskin_core::packed::BakeError;
+use eigenskin_gltf::GltfError;
 
 /// `eigenskin_status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

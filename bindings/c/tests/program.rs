@@ -9,11 +9,11 @@ mod support;
 use std::path::Path;
 use std::process::Command;
 
-use eigenskin::baked::Storage;
-use eigenskin::glam::{DMat4, Vec3, Vec4};
-use eigenskin::model::Stage;
-use eigenskin_io::gltf::append::{self, Usage};
-use eigenskin_io::gltf::{primitives, targets};
+use eigenskin_core::glam::{DMat4, Vec3, Vec4};
+use eigenskin_core::model::Stage;
+use eigenskin_core::packed::Storage;
+use eigenskin_gltf::append::{self, Usage};
+use eigenskin_gltf::{primitives, targets};
 use support::{Sample, compile, evaluator, folder, has, posed_tangents, rounded, run, shape, test_program};
 
 /// As the header numbers them.
@@ -201,7 +201,7 @@ fn misuse(program: &dyn Fn() -> Command, place: &Path, step: usize, trials: usiz
     let sample = Sample::small();
     let (model, rig) = (place.join("model.glb"), place.join("rig.glb"));
     std::fs::write(&model, &sample.glb).unwrap();
-    std::fs::write(&rig, eigenskin_io::rig_glb(&sample.read().0).unwrap()).unwrap();
+    std::fs::write(&rig, eigenskin_gltf::rig_glb(&sample.read().0).unwrap()).unwrap();
     run(program().arg("misuse").arg(&model).arg(&rig));
     run(program().arg("truncated").arg(&model).arg(step.to_string()));
     run(program().arg("damaged").arg(&model).arg(trials.to_string()));
@@ -286,7 +286,7 @@ fn the_example_of_the_documentation_works() {
     let (_, model) = sample.read();
     let (rig, mut pose) = (model.rig().clone(), model.rig().rest_pose());
     let last = rig.skeleton().joint_count() - 1;
-    pose.world_from_joint[last] *= eigenskin::glam::DAffine3::from_rotation_x(0.785);
+    pose.world_from_joint[last] *= eigenskin_core::glam::DAffine3::from_rotation_x(0.785);
     let mut expected = vec![Vec3::ZERO; rig.vertex_count()];
     evaluator(&model, Storage::F16, None).evaluate(&pose, &mut expected, None);
     let text = std::fs::read_to_string(path("out.obj")).unwrap();

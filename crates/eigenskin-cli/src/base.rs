@@ -10,11 +10,11 @@ use eigenskin::displacements::black_box::{
     ClassReport, Inversion, InversionParams, InversionReport, VertexClass, invert_example,
 };
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::io::{BoxFile, read_box};
 use eigenskin::metrics::{Evaluation, evaluate_against, evaluate_through};
 use eigenskin::model::Model;
 use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::{BoxFile, read_box};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 

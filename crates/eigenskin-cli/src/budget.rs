@@ -3,9 +3,9 @@
 
 use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::RigFile;
+use eigenskin::gltf::targets;
 use eigenskin::model::Model;
-use eigenskin_io::RigFile;
-use eigenskin_io::gltf::targets;
 
 use crate::commands::fit::write_options;
 use crate::fitting::{MethodParams, measure};
@@ -100,7 +100,7 @@ impl Search<'_> {
         }
         let model = self.model(Some(total))?;
         let options = write_options(self.set);
-        let (_, report) = eigenskin_io::model_glb(self.rig_file, &model, &options)?;
+        let (_, report) = eigenskin::gltf::model_glb(self.rig_file, &model, &options)?;
         let found = report.targets + self.own_targets;
         if let Some(limit) = self.limits.max_targets.filter(|&limit| found > limit) {
             return Ok(Some(Broken { option: "--max-targets", limit, found }));

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
-use eigenskin_io::{
-    ReadOptions, RigFile, SimulationRecord, examples_from_clip, examples_from_sculpts,
-    examples_from_shape_keys, read_cache, read_obj_folder,
+use eigenskin::gltf::{ReadOptions, RigFile, SimulationRecord};
+use eigenskin::io::{
+    examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache, read_obj_folder,
 };
 
 use crate::large::ShapesOnDisk;
@@ -112,7 +112,7 @@ impl<'a> ExampleSource<'a> {
     /// a warning where that is damaged.
     pub fn simulation(&self, set: &ExampleSet, output: &Output) -> Option<SimulationRecord> {
         let Self::Set(path) = self else { return None };
-        match eigenskin_io::read_simulation(path) {
+        match eigenskin::io::read_simulation(path) {
             Ok(mut record) => {
                 if let Some(record) = &mut record {
                     let names: HashSet<&str> = set.examples().iter().map(|e| e.name.as_str()).collect();

@@ -6,9 +6,10 @@ use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::displacements::black_box::invertibility;
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::RigFile;
+use eigenskin::io::atomic;
+use eigenskin::report::picture::{HeatScale, Panel, PictureParams, Surface, draw_panels};
 use eigenskin::skinning::{BaseSkinning, Conditioning, EXACT_FROM, skinned_shape};
-use eigenskin_io::{RigFile, atomic};
-use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, draw_panels};
 use serde_json::{Value, json};
 
 use crate::base::{BaseArg, OpenBase, parse_base};

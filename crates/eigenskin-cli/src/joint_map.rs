@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow};
-use eigenskin_io::JointMap;
+use eigenskin::io::JointMap;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use eigenskin_io::large_set::{FrameFile, LARGE, can_be_streamed, shape_bytes};
-use eigenskin_io::{LargeSet, RigFile};
+use eigenskin::gltf::RigFile;
+use eigenskin::large_set::LargeSet;
+use eigenskin::large_set::{FrameFile, LARGE, can_be_streamed, shape_bytes};
 
 use crate::frames;
 use crate::output::Output;
@@ -85,7 +86,7 @@ impl ShapesOnDisk<'_> {
     ) -> Result<LargeSet> {
         let set = match self {
             Self::Bundle(path) => {
-                let own = eigenskin_io::read_rig(path, &crate::rigs::read_options(None))?;
+                let own = eigenskin::io::read_rig(path, &crate::rigs::read_options(None))?;
                 LargeSet::from_bundle(path, own.rig(), scratch)?
             }
             Self::Cache { path, clip, rest_frame } => {

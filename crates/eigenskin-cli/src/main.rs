@@ -109,7 +109,7 @@ const INTERRUPTED: i32 = 130;
 fn end_cleanly_when_interrupted() {
     // Without a handler the command works all the same; only its temporary files could stay.
     let _ = ctrlc::set_handler(|| {
-        eigenskin_io::atomic::abandon_unfinished();
+        eigenskin::io::atomic::abandon_unfinished();
         std::process::exit(INTERRUPTED);
     });
 }

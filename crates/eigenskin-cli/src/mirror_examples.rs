@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin::gltf::{EditError, ExampleList};
 use eigenskin::mirror::{Mirror, MirrorParams, MirrorPlane, mirrored_name};
 use eigenskin::rig::Rig;
-use eigenskin_io::{EditError, ExampleList};
 
 use crate::output::{Output, counted, figure};
 

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// Numbers in lines for people look as they do in the report.
-pub use eigenskin_report::page::{bytes, counted, figure};
+pub use eigenskin::report::page::{bytes, counted, figure};
 
 /// Where a command's words go.
 pub struct Output {
@@ -63,7 +63,7 @@ impl Output {
 /// Writes JSON to a file, atomically.
 pub fn write_json(path: &Path, value: &Value) -> Result<()> {
     let text = serde_json::to_string_pretty(value)? + "\n";
-    eigenskin_io::atomic::write_file(path, text.as_bytes())
+    eigenskin::io::atomic::write_file(path, text.as_bytes())
         .with_context(|| format!("{} could not be written", path.display()))
 }
 

@@ -7,10 +7,10 @@
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
+use eigenskin::report::picture::PictureError;
+use eigenskin::report::picture::painter::{CpuPainter, PaintedPanel, PanelPainter, PanelScene};
 use eigenskin_gpu::GpuContext;
 use eigenskin_gpu::render::{GpuPainter, Wireframe};
-use eigenskin_report::picture::PictureError;
-use eigenskin_report::picture::painter::{CpuPainter, PaintedPanel, PanelPainter, PanelScene};
 
 /// The GPU, or the CPU.
 pub enum Painter {
@@ -97,7 +97,7 @@ impl<P: PanelPainter> PanelPainter for ReportPainter<P> {
 #[cfg(test)]
 mod tests {
     use eigenskin::characters::square_bar;
-    use eigenskin_report::picture::{Panel, PictureParams, Surface, draw_panels};
+    use eigenskin::report::picture::{Panel, PictureParams, Surface, draw_panels};
 
     use super::*;
 

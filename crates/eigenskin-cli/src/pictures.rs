@@ -7,7 +7,7 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
 use eigenskin::model::Model;
-use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
+use eigenskin::report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 
 use crate::output::figure;
 use crate::painter;

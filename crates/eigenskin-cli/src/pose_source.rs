@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
+use eigenskin::gltf::RigFile;
+use eigenskin::io::pose_file::read_poses;
 use eigenskin::nearest_name;
 use eigenskin::pose::Pose;
-use eigenskin_io::RigFile;
-use eigenskin_io::pose_file::read_poses;
 
 use crate::rigs;
 
@@ -46,7 +46,7 @@ impl PoseArgs {
         match (&self.clip, &self.pose) {
             (Some(clip), _) => match &self.clip_from {
                 Some(path) => {
-                    let other = eigenskin_io::read_rig(path, &rigs::read_options(None))?;
+                    let other = eigenskin::io::read_rig(path, &rigs::read_options(None))?;
                     let correspondence = file
                         .rig()
                         .correspondence_in(other.rig())

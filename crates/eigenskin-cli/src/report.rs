@@ -10,16 +10,16 @@ use eigenskin::baselines::{
 };
 use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinFit, ParameterizationFit};
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::{ModelWriteReport, SimulationRecord};
+use eigenskin::method::{EigenSkinFit, ParameterizationFit};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
-use eigenskin_io::{ModelWriteReport, SimulationRecord};
-use eigenskin_report::page::{
+use eigenskin::report::page::{
     LengthUnit, MeasuredSet, PictureRow, Report, Shot, SimulatedSet, SimulationSummary, WrittenFile,
     eigendisplacement_pictures, html, invertibility_pictures, partition_pictures, worst_pose_pictures,
 };
-use eigenskin_report::picture::View;
+use eigenskin::report::picture::View;
 
 use crate::fitting::MethodParams;
 use crate::painter;
@@ -133,6 +133,6 @@ pub fn file_name(path: &Path) -> String {
 
 /// Writes the page.
 pub fn write(path: &Path, report: &Report) -> Result<()> {
-    eigenskin_io::atomic::write_file(path, html(report).as_bytes())
+    eigenskin::io::atomic::write_file(path, html(report).as_bytes())
         .with_context(|| format!("{} could not be written", path.display()))
 }

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use eigenskin::bone_distance::{BoneDistanceParams, weights_from_bone_distance};
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::ReadOptions;
 use eigenskin::reference::{ReferenceSource, guess_references, is_flat};
 use eigenskin::rig::Rig;
-use eigenskin_io::ReadOptions;
 
 use crate::output::{Output, counted};
 

@@ -2,9 +2,9 @@
 
 use anyhow::Result;
 use eigenskin::examples::ExampleSet;
+use eigenskin::report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 use eigenskin::rig::Rig;
 use eigenskin::solve_weights::{SolveWeightsParams, SolvedWeights, solve_weights};
-use eigenskin_report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
 use serde_json::{Value, json};
 
 use crate::commands::evaluate::errors_json;

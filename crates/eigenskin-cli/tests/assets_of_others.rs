@@ -11,10 +11,11 @@ use std::process::Command;
 
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DVec3, Vec3};
+use eigenskin::gltf::append;
+use eigenskin::gltf::document::Document;
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::io::{read_rig, write_examples};
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::gltf::append;
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::{ReadOptions, RigFile, read_rig, write_examples};
 use serde_json::{Value, json};
 use support::{data, eigenskin, json_of};
 use viewer::Viewer;

@@ -11,7 +11,7 @@ use eigenskin::characters::truth::true_shape;
 use eigenskin::characters::{Character, arm};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
-use eigenskin_io::{Orientation, RigFile};
+use eigenskin::gltf::{Orientation, RigFile};
 use serde_json::Value;
 use support::{data, eigenskin, json_of};
 use viewer::Viewer;
@@ -41,8 +41,8 @@ fn write_arm(folder: &Path) -> (Character, String, String) {
     let set = ExampleSet::new(character.rig.clone(), examples).unwrap();
     let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
     let (rig, examples) = (path("arm.glb"), path("examples.glb"));
-    eigenskin_io::write_rig(Path::new(&rig), &file).unwrap();
-    eigenskin_io::write_examples(Path::new(&examples), &file, &set).unwrap();
+    eigenskin::io::write_rig(Path::new(&rig), &file).unwrap();
+    eigenskin::io::write_examples(Path::new(&examples), &file, &set).unwrap();
     (character, rig, examples)
 }
 

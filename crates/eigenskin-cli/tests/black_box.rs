@@ -10,10 +10,11 @@ use eigenskin::articulation::NamedPose;
 use eigenskin::characters::{Character, arm};
 use eigenskin::deformers::BlackBox;
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::io::vertex_cache::write_obj;
+use eigenskin::io::{read_box, read_examples, read_model};
 use eigenskin::pose::Pose;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::vertex_cache::write_obj;
-use eigenskin_io::{ReadOptions, RigFile, read_box, read_examples, read_model};
 use serde_json::Value;
 use support::{eigenskin, json_of};
 
@@ -57,9 +58,9 @@ impl Desk {
         let poses = vec![named("half", bent(-0.5)), named("bent", bent(-1.0)), named("twist", twisted)];
         let desk = Self { folder: tempfile::tempdir().unwrap(), arm, poses };
         let file = RigFile::from_rig(desk.arm.rig.clone(), "arm").unwrap();
-        eigenskin_io::write_rig(&desk.file("rig.glb"), &file).unwrap();
+        eigenskin::io::write_rig(&desk.file("rig.glb"), &file).unwrap();
         let poses: Vec<_> = desk.poses.iter().map(|pose| (pose.clone(), String::new())).collect();
-        eigenskin_io::pose_file::write_poses(&desk.file("poses.json"), &desk.arm.rig, &poses).unwrap();
+        eigenskin::io::pose_file::write_poses(&desk.file("poses.json"), &desk.arm.rig, &poses).unwrap();
         std::fs::write(desk.file("chain.toml"), CHAIN).unwrap();
         desk
     }

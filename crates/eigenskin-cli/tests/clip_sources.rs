@@ -7,9 +7,9 @@ use std::path::Path;
 
 use eigenskin::characters::{square_bar, truth::true_shape};
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::RigFile;
+use eigenskin::io::vertex_cache::{write_mdd, write_obj, write_pc2};
 use eigenskin::pose::Pose;
-use eigenskin_io::RigFile;
-use eigenskin_io::vertex_cache::{write_mdd, write_obj, write_pc2};
 use serde_json::Value;
 use support::{eigenskin, json_of};
 
@@ -25,7 +25,7 @@ fn prepare(folder: &Path) {
         .unwrap()
         .with_clip("between", &times, &between)
         .unwrap();
-    eigenskin_io::write_rig(&folder.join("bar.glb"), &file).unwrap();
+    eigenskin::io::write_rig(&folder.join("bar.glb"), &file).unwrap();
     let frames = |poses: &[Pose]| -> Vec<Vec<Vec3>> {
         let rest = bar.rig.mesh().positions().to_vec();
         std::iter::once(rest).chain(poses.iter().map(|pose| true_shape(&bar, pose))).collect()

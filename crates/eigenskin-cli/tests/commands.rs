@@ -84,10 +84,10 @@ fn demo_reaches_its_figures_and_writes_its_files() {
     let first = number(&report, "/fit/training/relative_error");
     assert!((number(&fit, "/training/relative_error") - first).abs() < 0.02 * first);
     // How it was simulated travels with the set.
-    let record = eigenskin_io::read_simulation(&examples).unwrap().unwrap();
+    let record = eigenskin::io::read_simulation(&examples).unwrap().unwrap();
     assert_eq!(record.cubes as f64, number(&report, "/simulation/cubes"));
     assert!(!record.contact && record.poses.len() == parts[0].len());
-    assert_eq!(eigenskin_io::read_simulation(&rig).unwrap(), None);
+    assert_eq!(eigenskin::io::read_simulation(&rig).unwrap(), None);
 }
 
 /// The contract of `evaluate --json`.

@@ -7,9 +7,10 @@ use eigenskin::articulation::NamedPose;
 use eigenskin::characters::{Character, arm};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::RigFile;
+use eigenskin::io::{write_examples, write_rig};
 use eigenskin::pose::Pose;
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::{RigFile, write_examples, write_rig};
 use serde_json::Value;
 use support::{eigenskin, json_of};
 

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use eigenskin::characters::{Character, arm, truth::SweptSkin};
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::io::vertex_cache::write_obj;
+use eigenskin::io::{read_example_list, read_examples};
 use eigenskin::pose::Pose;
-use eigenskin_io::vertex_cache::write_obj;
-use eigenskin_io::{ReadOptions, RigFile, read_example_list, read_examples};
 use serde_json::{Value, json};
 use support::{eigenskin, json_of};
 
@@ -34,7 +35,7 @@ impl Desk {
             .unwrap()
             .with_clip("poses", &[0.0, 1.0, 2.0], &desk.poses)
             .unwrap();
-        eigenskin_io::write_rig(&desk.file("rig.glb"), &file).unwrap();
+        eigenskin::io::write_rig(&desk.file("rig.glb"), &file).unwrap();
         for (index, shape) in desk.shapes().iter().enumerate() {
             desk.write_sculpt(&format!("{index}.obj"), shape);
         }
@@ -48,7 +49,7 @@ impl Desk {
                 (pose, String::new())
             })
             .collect();
-        eigenskin_io::pose_file::write_poses(&desk.file("poses.json"), &desk.arm.rig, &named).unwrap();
+        eigenskin::io::pose_file::write_poses(&desk.file("poses.json"), &desk.arm.rig, &named).unwrap();
         desk
     }
 
@@ -186,7 +187,7 @@ fn a_hundred_edits_leave_the_others_alone() {
     for _ in 0..50 {
         for (from, to) in [("b", "c"), ("c", "b")] {
             list.rename(from, to).unwrap();
-            eigenskin_io::write_example_list(&desk.file("set.glb"), &file, &list).unwrap();
+            eigenskin::io::write_example_list(&desk.file("set.glb"), &file, &list).unwrap();
             (file, list) = read_example_list(&desk.file("set.glb"), &ReadOptions::default()).unwrap();
         }
     }
@@ -306,7 +307,7 @@ fn sculpts_of_other_programs_are_matched_by_the_unposed_mesh() {
     let rig =
         eigenskin::rig::Rig::new(sculpted, eigenskin::skeleton::Skeleton::empty(), weights, vec![]).unwrap();
     let file = RigFile::from_rig(std::sync::Arc::new(rig), "clay").unwrap();
-    eigenskin_io::write_rig(&desk.file("clay.glb"), &file).unwrap();
+    eigenskin::io::write_rig(&desk.file("clay.glb"), &file).unwrap();
     desk.done("add rig.glb clay.glb --clip poses --frame 1 -o of-glb.glb");
     assert!(furthest(&desk.set("of-glb.glb").examples()[0].positions, shape) < 1e-5);
     let error = desk.refused("add rig.glb clay.glb --node cly --clip poses --frame 1 -o no.glb", "rig.glb");
@@ -321,9 +322,9 @@ fn collapsed_vertices_are_told() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let rig = std::sync::Arc::new(two_arms());
     let file = RigFile::from_rig(rig.clone(), "cross").unwrap();
-    eigenskin_io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
+    eigenskin::io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
     std::fs::write(path("twist.json"), r#"{"name": "twist", "joints": {"arm.L": [180, 0, 0]}}"#).unwrap();
-    let poses = eigenskin_io::pose_file::read_poses(Path::new(&path("twist.json")), &rig).unwrap();
+    let poses = eigenskin::io::pose_file::read_poses(Path::new(&path("twist.json")), &rig).unwrap();
     let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &rig, &poses[0].pose);
     // The ring at x = 1 follows the arm by half; the sculpt keeps it open.
     let rest = rig.mesh().positions();
@@ -384,9 +385,10 @@ fn the_other_side_is_added() {
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
     let rig = std::sync::Arc::new(two_arms());
     let file = RigFile::from_rig(rig.clone(), "cross").unwrap();
-    eigenskin_io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
+    eigenskin::io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
     std::fs::write(path("up.json"), r#"{"name": "up", "joints": {"arm.L": [0, 10, 60]}}"#).unwrap();
-    let pose = eigenskin_io::pose_file::read_poses(Path::new(&path("up.json")), &rig).unwrap().remove(0).pose;
+    let pose =
+        eigenskin::io::pose_file::read_poses(Path::new(&path("up.json")), &rig).unwrap().remove(0).pose;
     let skinning =
         eigenskin::skinning::PosedSkinning::new(eigenskin::skinning::BaseSkinning::LinearBlend, &rig, &pose);
     let shape: Vec<Vec3> = (0..rig.vertex_count())

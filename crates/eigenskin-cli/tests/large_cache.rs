@@ -8,13 +8,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin::gltf::RigFile;
 use eigenskin::mesh::Mesh;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin::weights::{Influence, SkinWeights};
-use eigenskin_io::RigFile;
 use support::json_of;
 
 const RINGS: usize = 1000;
@@ -104,7 +104,7 @@ fn write(folder: &Path, poses: usize) {
     let clip: Vec<Pose> = (0..poses).map(|frame| pose(&rig, &angles(frame))).collect();
     let times: Vec<f64> = (0..poses).map(|frame| frame as f64 / 30.0).collect();
     let file = RigFile::from_rig(rig.clone(), "tube").unwrap().with_clip("motion", &times, &clip).unwrap();
-    eigenskin_io::write_rig(&folder.join("tube.glb"), &file).unwrap();
+    eigenskin::io::write_rig(&folder.join("tube.glb"), &file).unwrap();
     let mut cache = BufWriter::new(std::fs::File::create(folder.join("tube.pc2")).unwrap());
     cache.write_all(b"POINTCACHE2\0").unwrap();
     for whole in [1, rig.vertex_count() as i32] {

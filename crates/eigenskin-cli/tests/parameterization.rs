@@ -3,7 +3,7 @@
 
 mod support;
 
-use eigenskin_io::read_model;
+use eigenskin::io::read_model;
 use serde_json::Value;
 use support::{bar_bundle, eigenskin, json_of};
 

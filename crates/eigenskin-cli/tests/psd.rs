@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::gltf::ReadOptions;
+use eigenskin::io::{read_examples, read_model, write_examples};
 use eigenskin::pose::Pose;
-use eigenskin_io::{ReadOptions, read_examples, read_model, write_examples};
 use serde_json::{Value, json};
 use support::{eigenskin, json_of};
 

@@ -8,7 +8,8 @@ use std::process::Output;
 
 use eigenskin::characters::arm;
 use eigenskin::characters::truth::SweptSkin;
-use eigenskin_io::{RigFile, write_examples, write_rig};
+use eigenskin::gltf::RigFile;
+use eigenskin::io::{write_examples, write_rig};
 use support::eigenskin;
 
 /// An arm, its true shapes, and a model of them.

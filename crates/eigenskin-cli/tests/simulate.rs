@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use eigenskin::characters::arm;
 use eigenskin::glam::{DAffine3, Vec3};
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::io::read_examples;
 use eigenskin::mesh::Mesh;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin_io::{ReadOptions, RigFile, read_examples};
 use support::{bar_bundle, eigenskin, json_of, two_meshes};
 
 /// Only the elbow bends, in three poses to one side, in few cubes.
@@ -82,7 +83,7 @@ impl Folder {
 }
 
 fn write(path: impl AsRef<Path>, rig: Arc<Rig>) {
-    eigenskin_io::write_rig(path.as_ref(), &RigFile::from_rig(rig, "arm").unwrap()).unwrap();
+    eigenskin::io::write_rig(path.as_ref(), &RigFile::from_rig(rig, "arm").unwrap()).unwrap();
 }
 
 fn printed(arguments: &[&str]) -> String {
@@ -122,7 +123,7 @@ fn a_rig_becomes_a_measured_model() {
 
     // Both reports say how the poses of their own set were made.
     for (page, set, poses) in [(&fit_page, &examples, 3), (&evaluate_page, &validation, 2)] {
-        let record = eigenskin_io::read_simulation(Path::new(set)).unwrap().unwrap();
+        let record = eigenskin::io::read_simulation(Path::new(set)).unwrap().unwrap();
         assert_eq!(record.poses.len() + record.dropped.len(), poses);
         assert!(record.contact && record.unknowns > 3 * record.cubes / 2 && record.poisson == 0.45);
         let page = std::fs::read_to_string(page).unwrap();
@@ -136,7 +137,7 @@ fn a_rig_becomes_a_measured_model() {
         }
     }
     // A model has learnt; it was not simulated.
-    assert_eq!(eigenskin_io::read_simulation(Path::new(&model)).unwrap(), None);
+    assert_eq!(eigenskin::io::read_simulation(Path::new(&model)).unwrap(), None);
 }
 
 #[test]

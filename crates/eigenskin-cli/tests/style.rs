@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use eigenskin::characters::{Character, cylinder, square_bar};
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::gltf::RigFile;
+use eigenskin::io::{read_examples, read_model, write_examples};
 use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::{BaseSkinning, skinned_shape};
-use eigenskin_io::{RigFile, read_examples, read_model, write_examples};
 use serde_json::Value;
 use support::{eigenskin, json_of};
 
@@ -78,7 +79,7 @@ impl Folder {
     }
 
     fn result(&self) -> ExampleSet {
-        read_examples(self.path("y2.glb").as_ref(), &eigenskin_io::ReadOptions::default()).unwrap().1
+        read_examples(self.path("y2.glb").as_ref(), &eigenskin::gltf::ReadOptions::default()).unwrap().1
     }
 
     /// Fails with one sentence that has all of `words`; nothing is written.
@@ -119,7 +120,7 @@ fn a_style_goes_from_file_to_file() {
     assert!((half - 0.5).abs() < 1e-3, "{half}");
     folder.json(&["--amount", "0"]);
     let unstyled =
-        read_examples(folder.path("y1.glb").as_ref(), &eigenskin_io::ReadOptions::default()).unwrap().1;
+        read_examples(folder.path("y1.glb").as_ref(), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
     for (a, b) in folder.result().examples().iter().zip(unstyled.examples()) {
         assert_eq!((&a.name, &a.positions), (&b.name, &b.positions));
     }

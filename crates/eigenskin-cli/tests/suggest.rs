@@ -6,9 +6,10 @@ mod support;
 use std::path::Path;
 
 use eigenskin::characters::{arm, truth::SweptSkin};
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::io::vertex_cache::write_obj;
+use eigenskin::io::{read_examples, read_rig};
 use eigenskin::pose::Pose;
-use eigenskin_io::vertex_cache::write_obj;
-use eigenskin_io::{ReadOptions, RigFile, read_examples, read_rig};
 use serde_json::Value;
 use support::{eigenskin, json_of};
 
@@ -25,7 +26,7 @@ fn the_loop_of_an_artist() {
     let poses: Vec<Pose> = arm.single_joint_poses(8).into_iter().map(|named| named.pose).collect();
     let times: Vec<f64> = (0..poses.len()).map(|key| key as f64 / 24.0).collect();
     let file = RigFile::from_rig(arm.rig.clone(), "arm").unwrap().with_clip("range", &times, &poses).unwrap();
-    eigenskin_io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
+    eigenskin::io::write_rig(Path::new(&path("rig.glb")), &file).unwrap();
     let (rig, set, next) = (path("rig.glb"), path("set.glb"), path("next.glb"));
 
     let mut error = f64::INFINITY;
@@ -72,7 +73,7 @@ fn the_loop_of_an_artist() {
                 })
                 .collect();
             let truth_set = eigenskin::examples::ExampleSet::new(arm.rig.clone(), examples).unwrap();
-            eigenskin_io::write_examples(Path::new(&truth), &file, &truth_set).unwrap();
+            eigenskin::io::write_examples(Path::new(&truth), &file, &truth_set).unwrap();
         }
         let now = number(&json_of(&["evaluate", &model, "--truth", &truth]), "/relative_error");
         assert!(now < error, "round {round}: {now} after {error}");
@@ -96,7 +97,7 @@ fn bad_input_is_refused() {
     let arm = arm(600).unwrap();
     let file = RigFile::from_rig(arm.rig.clone(), "arm").unwrap();
     let rig = path("rig.glb");
-    eigenskin_io::write_rig(
+    eigenskin::io::write_rig(
         Path::new(&rig),
         &file.with_clip("still", &[0.0], &[arm.rig.rest_pose()]).unwrap(),
     )

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use eigenskin::characters::hand;
 use eigenskin::characters::truth::true_shape;
 use eigenskin::examples::{Example, ExampleSet};
-use eigenskin_io::RigFile;
+use eigenskin::gltf::RigFile;
 use serde_json::{Value, json};
 use support::eigenskin;
 use tungstenite::stream::MaybeTlsStream;
@@ -76,8 +76,8 @@ fn fitted_hand(folder: &Path) -> [PathBuf; 2] {
     let file = RigFile::from_rig(character.rig.clone(), "hand").unwrap();
     let file = file.with_clip("grasp", &times, &poses).unwrap();
     let [rig, examples, model] = ["rig.glb", "examples.glb", "model.glb"].map(|name| folder.join(name));
-    eigenskin_io::write_rig(&rig, &file).unwrap();
-    eigenskin_io::write_examples(&examples, &file, &set).unwrap();
+    eigenskin::io::write_rig(&rig, &file).unwrap();
+    eigenskin::io::write_examples(&examples, &file, &set).unwrap();
     let path = |path: &Path| path.to_str().unwrap().to_string();
     let fit =
         eigenskin(&["fit", &path(&rig), "--examples", &path(&examples), "-o", &path(&model), "--quiet"]);

@@ -8,8 +8,9 @@ use std::path::Path;
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm};
 use eigenskin::examples::{Example, ExampleSet};
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::{ReadOptions, RigFile, read_model, read_rig, write_examples, write_rig};
+use eigenskin::gltf::document::Document;
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::io::{read_model, read_rig, write_examples, write_rig};
 use serde_json::Value;
 use support::{eigenskin, json_of, two_meshes};
 

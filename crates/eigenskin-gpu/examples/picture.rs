@@ -12,10 +12,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::Vec3;
-use eigenskin::model::Model;
-use eigenskin::pose::Pose;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
 use eigenskin_gpu::render::{Camera, DrawParams, Renderer, Scene, Surface, Wireframe};
 use eigenskin_gpu::{GpuContext, GpuInstances, GpuModel, GpuModelParams, SkinCompute, wgpu};
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: picture MODEL.glb SET.glb POSE OUT.png".into());
     };
     let (_, model) = eigenskin_io::read_model(Path::new(model))?;
-    let (_, set) = eigenskin_io::read_examples(Path::new(set), &eigenskin_io::ReadOptions::default())?;
+    let (_, set) = eigenskin_io::read_examples(Path::new(set), &eigenskin_gltf::ReadOptions::default())?;
     let example = set.examples().iter().find(|example| example.name.contains(name.as_str()));
     let pose = &example.ok_or("the set has no pose of that name")?.pose;
 

@@ -1,8 +1,8 @@
 //! What changes with the pose, as it is uploaded: joints and coordinates of some instances in `f32`.
 
 use bytemuck::{Pod, Zeroable};
-use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3};
-use eigenskin::pose::{Pose, rotation_of};
+use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
+use eigenskin_core::pose::{Pose, rotation_of};
 
 use crate::tables::ModelTables;
 
@@ -63,7 +63,7 @@ impl FrameTables {
     }
 
     /// Poses an instance; `coordinates` are those of all layers, as
-    /// [`Evaluator::drive`](eigenskin::evaluate::Evaluator::drive) gives them. Allocates nothing.
+    /// [`Evaluator::drive`](eigenskin_core::evaluate::Evaluator::drive) gives them. Allocates nothing.
     ///
     /// # Panics
     /// If there is no such instance, or pose or coordinates are of another model.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use eigenskin::pose::Pose;
+use eigenskin_core::pose::Pose;
 
 use crate::context::{GpuContext, GpuError};
 use crate::frame::{Counts, FrameTables};
@@ -40,7 +40,7 @@ impl GpuInstances {
     }
 
     /// Poses an instance, in memory: `coordinates` are those of all layers, as
-    /// [`Evaluator::drive`](eigenskin::evaluate::Evaluator::drive) gives them.
+    /// [`Evaluator::drive`](eigenskin_core::evaluate::Evaluator::drive) gives them.
     ///
     /// # Panics
     /// If there is no such instance, or pose or coordinates are of another model.

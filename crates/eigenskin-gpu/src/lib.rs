@@ -10,9 +10,10 @@
 //!
 //! ```no_run
 //! # use std::sync::Arc;
-//! # use eigenskin::{model::Model, pose::Pose};
+//! # use eigenskin_core::model::Model;
+//! # use eigenskin_core::pose::Pose;
 //! # fn play(model: Arc<Model>, pose: Pose) -> Result<(), Box<dyn std::error::Error>> {
-//! use eigenskin::evaluate::Evaluator;
+//! use eigenskin_core::evaluate::Evaluator;
 //! use eigenskin_gpu::{GpuContext, GpuInstances, GpuModel, GpuModelParams, SkinCompute};
 //!
 //! let context = GpuContext::headless()?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use eigenskin::glam::Vec4;
-use eigenskin::model::Model;
+use eigenskin_core::glam::Vec4;
+use eigenskin_core::model::Model;
 
 use crate::context::{GpuContext, GpuError};
 use crate::tables::{ModelTables, Storage};

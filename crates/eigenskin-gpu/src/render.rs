@@ -13,7 +13,7 @@ mod painter;
 mod pipelines;
 mod renderer;
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 pub use camera::{Camera, Projection};
 pub use lighting::Lighting;

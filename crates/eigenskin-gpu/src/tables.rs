@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use eigenskin::deformers::Base;
-use eigenskin::glam::{DVec3, Vec3, Vec4};
-use eigenskin::model::{Frame, Layer, Model, Stage};
-use eigenskin::rig::Rig;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::deformers::Base;
+use eigenskin_core::glam::{DVec3, Vec3, Vec4};
+use eigenskin_core::model::{Frame, Layer, Model, Stage};
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
 use half::f16;
 
 use crate::context::GpuError;

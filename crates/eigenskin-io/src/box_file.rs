@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use eigenskin::deformers::wrap::USUAL_NEAREST;
-use eigenskin::deformers::{
+use eigenskin_core::deformers::wrap::USUAL_NEAREST;
+use eigenskin_core::deformers::{
     Amount, BlackBoxError, BoundStack, Cage, Deformer, DeformerError, DeformerStack, Lattice, LatticeBasis,
     Smoothing, SmoothingWeighting, Wrap,
 };
-use eigenskin::glam::DVec3;
-use eigenskin::nearest_name;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::nearest_name;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 

@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use eigenskin::glam::{DQuat, DVec3};
+use eigenskin_core::glam::{DQuat, DVec3};
 
 use crate::whole_file;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::gltf::error::GltfError;
+use crate::gltf::{self, GltfError};
 use crate::npz::NpzError;
 
 /// Why a file could not be read.
@@ -57,28 +57,8 @@ pub enum WriteError {
         /// the file
         path: PathBuf,
     },
-    /// A pose that a file of node translations, rotations and scales cannot hold.
-    #[error(
-        "{pose} shears joint {joint:?} by {shear:.2e}, which glTF cannot express; remove uneven scale from its parents"
-    )]
-    Shear {
-        /// which pose: an example or a key of a clip
-        pose: String,
-        /// the joint at fault
-        joint: String,
-        /// cosine between axes that should be perpendicular
-        shear: f64,
-    },
-    /// The examples, model or clip belong to another rig than the file.
-    #[error("{what} do not belong to this rig: {problem}; read the rig they were made for")]
-    OtherRig {
-        /// "the examples", "the model's layers", "the clip's poses"
-        what: &'static str,
-        /// what differs
-        problem: String,
-    },
     /// More than the format can count.
-    #[error("the rig has {found} {what}; glTF holds at most {limit}")]
+    #[error("the rig has {found} {what}; the format holds at most {limit}")]
     TooMany {
         /// what there is too much of
         what: &'static str,
@@ -87,16 +67,7 @@ pub enum WriteError {
         /// how many fit
         limit: usize,
     },
-    /// The document inside the rig file was damaged after it was read.
-    #[error("the rig's glTF document cannot be extended: {error}")]
-    Document {
-        /// what is wrong
-        error: Box<GltfError>,
-    },
-}
-
-impl From<GltfError> for WriteError {
-    fn from(error: GltfError) -> Self {
-        Self::Document { error: Box::new(error) }
-    }
+    /// Something that glTF cannot express.
+    #[error(transparent)]
+    Gltf(#[from] gltf::WriteError),
 }

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use eigenskin::deformers::{BlackBox, BlackBoxError};
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
+use eigenskin_core::deformers::{BlackBox, BlackBoxError};
+use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
 use serde_json::{Value, json};
 
 /// The protocol's version.

@@ -9,12 +9,12 @@
 
 use std::path::{Path, PathBuf};
 
-use eigenskin::articulation::NamedPose;
-use eigenskin::glam::{DQuat, DVec3};
-use eigenskin::nearest_name;
-use eigenskin::pose::{JointMotion, Pose};
-use eigenskin::rig::Rig;
-use eigenskin::supports::Mover;
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::glam::{DQuat, DVec3};
+use eigenskin_core::mover::Mover;
+use eigenskin_core::nearest_name;
+use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::rig::Rig;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -232,7 +232,7 @@ fn motion_of(value: &Value) -> Result<JointMotion, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenskin::characters::arm;
+    use eigenskin_characters::arm;
 
     #[test]
     fn poses_come_back_and_slips_are_named() {

@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 use crate::atomic::{self, FileInProgress};
 use crate::error::WriteError;

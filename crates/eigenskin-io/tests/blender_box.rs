@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use box_support::{command, example, furthest, python_with, rest_of, run, say};
-use eigenskin::characters::{Character, arm};
-use eigenskin::deformers::{Deformer, DeformerStack, Smoothing, SmoothingWeighting};
-use eigenskin::displacements::black_box::{InversionParams, invert};
-use eigenskin::glam::{DAffine3, DQuat, DVec3};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_characters::{Character, arm};
+use eigenskin_core::deformers::{Deformer, DeformerStack, Smoothing, SmoothingWeighting};
+use eigenskin_core::glam::{DAffine3, DQuat, DVec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_fit::displacements::black_box::{InversionParams, invert};
 use eigenskin_io::ExternalBox;
 
 /// About 4,000 vertices, elbow and wrist bent.
@@ -30,7 +30,7 @@ fn blender(python: &str, rig: &Arc<Rig>, options: &[&str]) -> ExternalBox {
     ExternalBox::start(&command(&words, 120.0), rig).unwrap()
 }
 
-fn ours(rig: &Arc<Rig>, smoothing: Option<Smoothing>) -> eigenskin::deformers::BoundStack {
+fn ours(rig: &Arc<Rig>, smoothing: Option<Smoothing>) -> eigenskin_core::deformers::BoundStack {
     let mut steps = vec![Deformer::Skinning(BaseSkinning::LinearBlend)];
     steps.extend(smoothing.map(Deformer::Smoothing));
     DeformerStack { name: "ours".into(), steps }.bind(rig).unwrap()

@@ -7,16 +7,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use box_support::{example, furthest, python_with, rest_of, run};
-use eigenskin::characters::{arm, cylinder};
-use eigenskin::deformers::{
+use eigenskin_characters::{arm, cylinder};
+use eigenskin_core::deformers::{
     Amount, Cage, Deformer, Lattice, LatticeBasis, Smoothing, SmoothingWeighting, Wrap,
 };
-use eigenskin::glam::DVec3;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::{BoxFileError, RigFile, read_box, write_rig};
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_gltf::RigFile;
+use eigenskin_io::{BoxFileError, read_box, write_rig};
 
-fn bar() -> (Arc<Rig>, eigenskin::pose::Pose) {
+fn bar() -> (Arc<Rig>, eigenskin_core::pose::Pose) {
     let character = cylinder(12).unwrap();
     (character.rig.clone(), character.pose(&[0.9, 0.4]))
 }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 use eigenskin_io::{Bvh, BvhError};
 
 /// Two roots, two orders of rotation, an end site, tabs, blank lines, CRLF, a name with a colon.

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cache_support::{Scene, arm_scene, reordered, shuffled};
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
-use eigenskin::mesh::Mesh;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_io::vertex_cache::{write_mdd, write_pc2};
 use eigenskin_io::{VertexCache, examples_from_clip, read_cache, read_obj_folder};
 

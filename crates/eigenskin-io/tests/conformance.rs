@@ -6,9 +6,9 @@ mod common;
 
 use std::path::PathBuf;
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::Vec3;
-use eigenskin_io::conformance::{self, Expectations, cases};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::Vec3;
+use eigenskin_gltf::conformance::{self, Expectations, cases};
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance")

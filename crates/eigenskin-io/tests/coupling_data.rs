@@ -8,11 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::data;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{Budget, Coupling, EigenSkinFit, EigenSkinParams, fit_eigenskin};
-use eigenskin::metrics::evaluate_against;
-use eigenskin_io::conformance::random::Random;
-use eigenskin_io::{ReadOptions, read_examples};
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_fit::method::{Budget, Coupling, EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_gltf::ReadOptions;
+use eigenskin_gltf::conformance::random::Random;
+use eigenskin_io::read_examples;
 
 const VARIANTS: [Coupling; 3] = [Coupling::None, Coupling::Additive, Coupling::Automatic];
 

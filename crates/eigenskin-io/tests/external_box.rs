@@ -7,15 +7,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use box_support::{command, example, furthest, python_with, rest_of, run};
-use eigenskin::characters::cylinder;
-use eigenskin::deformers::{BlackBox, BlackBoxError};
-use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3};
-use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_characters::cylinder;
+use eigenskin_core::deformers::{BlackBox, BlackBoxError};
+use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_io::ExternalBox;
 
 /// A small character, bent.
-fn bar() -> (Arc<Rig>, eigenskin::pose::Pose) {
+fn bar() -> (Arc<Rig>, eigenskin_core::pose::Pose) {
     let character = cylinder(12).unwrap();
     let pose = character.pose(&[0.9, 0.4]);
     (character.rig.clone(), pose)

@@ -9,21 +9,21 @@ use std::sync::Arc;
 
 use common::viewer::Viewer;
 use common::{furthest, largest_angle};
-use eigenskin::articulation::NamedPose;
-use eigenskin::characters::arm;
-use eigenskin::characters::truth::true_shape;
-use eigenskin::driver::Combine;
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
-use eigenskin::glam::{DVec3, Quat, Vec3};
-use eigenskin::metrics::evaluate_against;
-use eigenskin::model::{Model, Stage};
-use eigenskin::pose::Pose;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::conformance::{cases, glb};
-use eigenskin_io::gltf::append;
-use eigenskin_io::{ModelWriteOptions, Orientation, ReadOptions, RigFile, model_glb, model_of, rig_of};
+use eigenskin_characters::arm;
+use eigenskin_characters::truth::true_shape;
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::driver::Combine;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DVec3, Quat, Vec3};
+use eigenskin_core::model::{Model, Stage};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_gltf::append;
+use eigenskin_gltf::conformance::{cases, glb};
+use eigenskin_gltf::{ModelWriteOptions, Orientation, ReadOptions, RigFile, model_glb, model_of, rig_of};
 use serde_json::json;
 
 #[test]
@@ -72,9 +72,8 @@ fn a_sign_change_between_keys_is_exact() {
     let case = cases::all().unwrap().remove(0);
     let (_, model) = model_of(common::document(&glb(&case).unwrap())).unwrap();
     let written = common::document(&glb(&case).unwrap());
-    let clips = eigenskin_io::Clip::read_all(&written).unwrap();
-    let channel =
-        clips[0].channels.iter().find(|c| c.path == eigenskin_io::gltf::clip::Path::Weights).unwrap();
+    let clips = eigenskin_gltf::Clip::read_all(&written).unwrap();
+    let channel = clips[0].channels.iter().find(|c| c.path == eigenskin_gltf::clip::Path::Weights).unwrap();
     let table = &written.json["scenes"][0]["extras"]["eigenskin"]["model"];
     let mut changes = 0;
     for layer in table["layers"].as_array().unwrap() {

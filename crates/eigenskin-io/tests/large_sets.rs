@@ -7,22 +7,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use cache_support::{Scene, npy, reordered, shuffled, write_npz};
-use eigenskin::characters::{arm, truth::true_shape};
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::ExampleSet;
-use eigenskin::fit::coupling::Coupling;
-use eigenskin::fit::psd::{PrototypeParams, merge_fields};
-use eigenskin::fit::{
+use eigenskin::large_set::{FrameFile, shape_bytes};
+use eigenskin::large_set::{LargeSet, LargeSetError, Scratch};
+use eigenskin_characters::{arm, truth::true_shape};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::{Model, Stage};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_fit::method::coupling::Coupling;
+use eigenskin_fit::method::psd::{PrototypeParams, merge_fields};
+use eigenskin_fit::method::{
     EigenSkinParams, ParameterizationParams, PsdParams, fit_eigenskin, fit_eigenskin_to,
     fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
 };
-use eigenskin::glam::Vec3;
-use eigenskin::model::{Model, Stage};
-use eigenskin::pose::Pose;
-use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::large_set::{FrameFile, shape_bytes};
 use eigenskin_io::vertex_cache::{write_mdd, write_pc2};
-use eigenskin_io::{LargeSet, LargeSetError, Scratch, examples_from_clip, read_cache};
+use eigenskin_io::{examples_from_clip, read_cache};
 
 /// Poses of one joint and of several, and others to look at.
 fn scene() -> (Scene, Vec<Pose>) {

@@ -8,10 +8,11 @@ mod malformed_support;
 use std::io::Write;
 use std::path::Path;
 
-use eigenskin_io::gltf::document::Document;
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::{ReadOptions, examples_of, model_of, rig_of};
 use eigenskin_io::npz::Bundle;
 use eigenskin_io::vertex_cache::cache_of;
-use eigenskin_io::{Bvh, ReadOptions, examples_of, model_of, read_rig, rig_of};
+use eigenskin_io::{Bvh, read_rig};
 use malformed_cases::{Case, Input};
 use malformed_support::peak_of;
 

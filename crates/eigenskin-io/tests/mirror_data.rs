@@ -4,9 +4,10 @@
 mod common;
 
 use common::data;
-use eigenskin::mirror::{Mirror, MirrorError, MirrorParams};
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::{ReadOptions, read_rig};
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams};
+use eigenskin_gltf::ReadOptions;
+use eigenskin_io::read_rig;
 
 #[test]
 fn characters_of_others_have_two_sides() {

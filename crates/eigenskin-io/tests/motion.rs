@@ -5,13 +5,14 @@ mod common;
 
 use std::sync::Arc;
 
-use eigenskin::characters::{Character, arm};
-use eigenskin::glam::{DAffine3, DQuat, DVec3};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin_io::motion::{carry_bvh, carry_clip};
-use eigenskin_io::{Bvh, CarryOptions, JointMap, Motion, MotionError, Orientation, RigFile};
+use eigenskin_characters::{Character, arm};
+use eigenskin_core::glam::{DAffine3, DQuat, DVec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_gltf::{Motion, MotionError, Orientation, RigFile};
+use eigenskin_io::retarget::{carry_bvh, carry_clip};
+use eigenskin_io::{Bvh, CarryOptions, JointMap};
 
 fn arm_file() -> (Character, RigFile) {
     let character = arm(400).unwrap();
@@ -112,11 +113,14 @@ fn aligned_bones_point_where_the_captures_do() {
 
 /// The rig with another pose as its rest.
 fn bound_in(rig: &Rig, pose: &Pose) -> Rig {
-    let skinning =
-        eigenskin::skinning::PosedSkinning::new(eigenskin::skinning::BaseSkinning::LinearBlend, rig, pose);
+    let skinning = eigenskin_core::skinning::PosedSkinning::new(
+        eigenskin_core::skinning::BaseSkinning::LinearBlend,
+        rig,
+        pose,
+    );
     let positions = rig.mesh().positions().iter().enumerate();
     let positions = positions.map(|(v, p)| skinning.position(v, p.as_dvec3()).as_vec3()).collect();
-    let mesh = eigenskin::mesh::Mesh::new(positions, rig.mesh().triangles().to_vec(), None).unwrap();
+    let mesh = eigenskin_core::mesh::Mesh::new(positions, rig.mesh().triangles().to_vec(), None).unwrap();
     let joints = rig.skeleton().joints().iter().zip(&pose.world_from_joint);
     let joints = joints.map(|(joint, at)| Joint { joint_from_rest: at.inverse(), ..joint.clone() });
     Rig::new(mesh, Skeleton::new(joints.collect()).unwrap(), rig.weights().clone(), vec![]).unwrap()
@@ -186,12 +190,13 @@ fn other_axes(rig: &Rig) -> Rig {
     let shift = DVec3::new(1.0, 2.0, 3.0);
     let joints = rig.skeleton().joints().iter().enumerate().map(|(index, joint)| {
         let at = 2.0 * rig.skeleton().rest_position(index) + shift;
-        let axes = DQuat::from_euler(eigenskin::glam::EulerRot::XYZ, index as f64, 2.0, 0.5 * index as f64);
+        let axes =
+            DQuat::from_euler(eigenskin_core::glam::EulerRot::XYZ, index as f64, 2.0, 0.5 * index as f64);
         let joint_from_rest = DAffine3::from_rotation_translation(axes, at).inverse();
         Joint { joint_from_rest, ..joint.clone() }
     });
     let positions = rig.mesh().positions().iter().map(|p| 2.0 * *p + shift.as_vec3()).collect();
-    let mesh = eigenskin::mesh::Mesh::new(positions, rig.mesh().triangles().to_vec(), None).unwrap();
+    let mesh = eigenskin_core::mesh::Mesh::new(positions, rig.mesh().triangles().to_vec(), None).unwrap();
     let skeleton = Skeleton::new(joints.collect()).unwrap();
     Rig::new(mesh, skeleton, rig.weights().clone(), vec![]).unwrap()
 }
@@ -263,7 +268,7 @@ fn a_replaced_clip_keeps_what_is_not_the_rigs() {
     let sampler = moved.unwrap()["sampler"].clone();
     let channel = serde_json::json!({"sampler": sampler, "target": {"node": camera, "path": "rotation"}});
     animation["channels"].as_array_mut().unwrap().push(channel);
-    let file = eigenskin_io::rig_of(document, &eigenskin_io::ReadOptions::default()).unwrap();
+    let file = eigenskin_gltf::rig_of(document, &eigenskin_gltf::ReadOptions::default()).unwrap();
     let find = |file: &RigFile| {
         let clip = file.clips()[0].clone();
         clip.channels.into_iter().find(|channel| channel.node == camera)

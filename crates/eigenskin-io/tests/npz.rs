@@ -5,7 +5,7 @@
 use std::io::{Cursor, Write};
 use std::sync::Arc;
 
-use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_io::NpzError;
 use eigenskin_io::npz::Bundle;
 

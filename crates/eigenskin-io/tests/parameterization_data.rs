@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use common::viewer::Viewer;
 use common::{data, furthest, largest_angle};
-use eigenskin::characters::hand;
-use eigenskin::characters::truth::SweptSkin;
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{ParameterizationFit, ParameterizationParams, fit_parameterization};
-use eigenskin::glam::Vec3;
-use eigenskin::metrics::evaluate_against;
-use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, read_examples};
+use eigenskin_characters::hand;
+use eigenskin_characters::truth::SweptSkin;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::Vec3;
+use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of};
+use eigenskin_io::read_examples;
 
 fn bone(test: &str) -> Option<ExampleSet> {
     let path = data(test)?.join("dem-bones/bone_anim.npz");

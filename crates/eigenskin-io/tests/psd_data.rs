@@ -9,21 +9,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{data, document, furthest};
-use eigenskin::characters::arm;
-use eigenskin::characters::truth::SweptSkin;
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::psd::{DeltaSpace, PrototypeParams, PsdInterpolation};
-use eigenskin::fit::{PsdParams, fit_psd};
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
-use eigenskin::model::{Frame, Model};
-use eigenskin::pose::Pose;
-use eigenskin::rig::{Control, Rig};
-use eigenskin::skeleton::Skeleton;
-use eigenskin::skinning::BaseSkinning;
-use eigenskin::weights::SkinWeights;
-use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, read_examples};
+use eigenskin_characters::arm;
+use eigenskin_characters::truth::SweptSkin;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::model::{Frame, Model};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::{Control, Rig};
+use eigenskin_core::skeleton::Skeleton;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_core::weights::SkinWeights;
+use eigenskin_fit::method::psd::{DeltaSpace, PrototypeParams, PsdInterpolation};
+use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of};
+use eigenskin_io::read_examples;
 
 fn shape(evaluator: &mut Evaluator, pose: &Pose) -> Vec<Vec3> {
     let mut positions = vec![Vec3::ZERO; evaluator.model().rig().vertex_count()];

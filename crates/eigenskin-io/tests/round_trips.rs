@@ -7,18 +7,18 @@ mod common;
 use std::sync::Arc;
 
 use common::{document, examples_of, furthest, keep, largest_angle};
-use eigenskin::examples::ExampleSet;
-use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3};
-use eigenskin::model::Model;
-use eigenskin::rig::Rig;
-use eigenskin::weights::{Influence, SkinWeights};
-use eigenskin_io::conformance::cases::{self, Case};
-use eigenskin_io::gltf::clip::Path as Property;
-use eigenskin_io::{
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
+use eigenskin_core::model::Model;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::weights::{Influence, SkinWeights};
+use eigenskin_gltf::clip::Path as Property;
+use eigenskin_gltf::conformance::cases::{self, Case};
+use eigenskin_gltf::{
     DroppedPose, FileKind, ModelWriteOptions, PoseRecord, ReadOptions, RigFile, SimulationRecord,
-    examples_glb, examples_of as read_examples, model_glb, model_of, read_simulation, rig_glb, rig_of,
-    write_simulated_examples,
+    examples_glb, examples_of as read_examples, model_glb, model_of, rig_glb, rig_of,
 };
+use eigenskin_io::{read_simulation, write_simulated_examples};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -132,18 +132,17 @@ fn examples_replace_a_model_and_a_model_replaces_examples() {
 fn file_with_targets(case: &Case) -> RigFile {
     let mut document = file_of(case).document().clone();
     let count = case.model.rig().vertex_count();
-    let target = eigenskin_io::gltf::append::sparse_vec3(
+    let target = eigenskin_gltf::append::sparse_vec3(
         &mut document,
         "own target",
         count,
-        &[(1, eigenskin::glam::Vec3::X)],
+        &[(1, eigenskin_core::glam::Vec3::X)],
         true,
     )
     .unwrap();
-    let times =
-        eigenskin_io::gltf::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true).unwrap();
+    let times = eigenskin_gltf::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true).unwrap();
     let values = [0.0f32, 1.0, 0.5, 0.25, 1.0, 0.0];
-    let values = eigenskin_io::gltf::append::scalars(&mut document, "own weights", &values, false).unwrap();
+    let values = eigenskin_gltf::append::scalars(&mut document, "own weights", &values, false).unwrap();
     let json = &mut document.json;
     json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": target}, {"POSITION": target}]);
     json["meshes"][0]["weights"] = json!([0.25, 0.75]);
@@ -179,7 +178,7 @@ fn own_targets_and_unknown_json_survive() {
     assert_eq!(written.json["scenes"][0]["extras"]["kept"], "yes");
 
     // The own weights are still there, at their own keys and in between.
-    let with_ours = eigenskin_io::Clip::read_all(&written).unwrap();
+    let with_ours = eigenskin_gltf::Clip::read_all(&written).unwrap();
     let weights = with_ours[0].channels.iter().find(|c| c.path == Property::Weights).unwrap();
     assert_eq!(weights.width(), report.targets + 2);
     assert!((weights.sample(0.2)[0] - 0.25).abs() < 1e-6 && (weights.sample(0.4)[1] - 0.25).abs() < 1e-6);
@@ -339,7 +338,7 @@ fn joints_given_by_a_matrix_can_be_animated() {
     let case = cases::all().unwrap().remove(0);
     let mut changed = RigFile::from_rig(case.model.rig().clone(), "x").unwrap().document().clone();
     let rest = case.model.rig().skeleton().parent_from_joint(case.model.rig().skeleton().rest_from_joint());
-    let mut columns = eigenskin::glam::DMat4::from(rest[1]).to_cols_array();
+    let mut columns = eigenskin_core::glam::DMat4::from(rest[1]).to_cols_array();
     for v in &mut columns {
         *v = f64::from(*v as f32);
     }

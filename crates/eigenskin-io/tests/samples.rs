@@ -8,13 +8,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{data, document, furthest, keep};
-use eigenskin::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation, Tail};
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::model::{DisplacementBasis, Layer, Model, Stage};
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::{ModelWriteOptions, ReadOptions, RigFile, examples_glb, examples_of, model_glb, model_of};
+use eigenskin_core::driver::{
+    Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation, Tail,
+};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::model::{DisplacementBasis, Layer, Model, Stage};
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_gltf::{
+    ModelWriteOptions, ReadOptions, RigFile, examples_glb, examples_of, model_glb, model_of,
+};
 
 /// A correction of the first vertices, driven by the last joint that has a reference.
 fn some_model(file: &RigFile) -> Model {
@@ -88,15 +92,15 @@ fn poses_agree_with_an_independent_reader() {
         let bytes = std::fs::read(data.join(name)).unwrap();
         let file = eigenskin_io::read_rig(&data.join(name), &ReadOptions::default()).unwrap();
         let (document, buffers, _) = gltf::import_slice(&bytes).unwrap();
-        let mut globals = vec![eigenskin::glam::DMat4::IDENTITY; document.nodes().len()];
-        let mut stack: Vec<(gltf::Node<'_>, eigenskin::glam::DMat4)> = document
+        let mut globals = vec![eigenskin_core::glam::DMat4::IDENTITY; document.nodes().len()];
+        let mut stack: Vec<(gltf::Node<'_>, eigenskin_core::glam::DMat4)> = document
             .default_scene()
             .unwrap()
             .nodes()
-            .map(|n| (n, eigenskin::glam::DMat4::IDENTITY))
+            .map(|n| (n, eigenskin_core::glam::DMat4::IDENTITY))
             .collect();
         while let Some((node, parent)) = stack.pop() {
-            let local = eigenskin::glam::Mat4::from_cols_array_2d(&node.transform().matrix()).as_dmat4();
+            let local = eigenskin_core::glam::Mat4::from_cols_array_2d(&node.transform().matrix()).as_dmat4();
             globals[node.index()] = parent * local;
             stack.extend(node.children().map(|child| (child, parent * local)));
         }
@@ -106,7 +110,7 @@ fn poses_agree_with_an_independent_reader() {
         let joints: Vec<_> = skin
             .joints()
             .zip(binds)
-            .map(|(j, m)| globals[j.index()] * eigenskin::glam::Mat4::from_cols_array_2d(&m).as_dmat4())
+            .map(|(j, m)| globals[j.index()] * eigenskin_core::glam::Mat4::from_cols_array_2d(&m).as_dmat4())
             .collect();
         let pose = file.default_pose();
         let size = file.rig().mesh().size();

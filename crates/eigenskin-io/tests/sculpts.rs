@@ -6,10 +6,11 @@ mod cache_support;
 use cache_support::{
     Scene, Sculpt, arm_scene, renamed, reordered, shuffled, write_sculpts, write_shape_keys,
 };
-use eigenskin::examples::ExampleSet;
-use eigenskin::glam::Vec3;
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::{ReadOptions, examples_from_sculpts, examples_from_shape_keys, rig_glb, rig_of};
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::{ReadOptions, rig_glb, rig_of};
+use eigenskin_io::{examples_from_sculpts, examples_from_shape_keys};
 use serde_json::json;
 
 type Spoil = fn(&mut Vec<Sculpt>);

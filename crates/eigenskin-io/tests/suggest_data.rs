@@ -6,14 +6,15 @@ mod common;
 use std::sync::Arc;
 
 use common::data;
-use eigenskin::articulation::NamedPose;
-use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinParams, PsdParams, fit_eigenskin, fit_psd};
-use eigenskin::metrics::evaluate_against;
-use eigenskin::model::Model;
-use eigenskin::suggest::{SuggestParams, suggest_poses};
-use eigenskin_io::conformance::random::Random;
-use eigenskin_io::{ReadOptions, read_examples};
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::model::Model;
+use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_fit::suggest::{SuggestParams, suggest_poses};
+use eigenskin_gltf::ReadOptions;
+use eigenskin_gltf::conformance::random::Random;
+use eigenskin_io::read_examples;
 
 type Fit = fn(&ExampleSet) -> Model;
 

@@ -10,18 +10,19 @@ use cache_support::{
     Scene, arm_scene, lips_scene, npy, renamed, reordered, shuffled, write_npz, write_sculpts,
     write_shape_keys,
 };
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::weights::SkinWeights;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::weights::SkinWeights;
+use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_gltf::ReadOptions;
 use eigenskin_io::vertex_cache::{write_mdd, write_obj, write_pc2};
 use eigenskin_io::{
-    ReadOptions, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
-    read_cache, read_examples, read_obj_folder, write_examples,
+    VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache,
+    read_examples, read_obj_folder, write_examples,
 };
 
 fn cache_of(frames: Vec<Vec<Vec3>>, faces: Option<Vec<Vec<u32>>>) -> VertexCache {
@@ -178,9 +179,9 @@ fn order_axes_and_unit_are_found() {
 /// A square bar looks the same from eight sides; only its poses tell which is right.
 #[test]
 fn symmetric_shapes_are_turned_by_their_poses() {
-    let bar = eigenskin::characters::square_bar().unwrap();
+    let bar = eigenskin_characters::square_bar().unwrap();
     let poses: Vec<Pose> = bar.single_joint_poses(3).into_iter().map(|named| named.pose).collect();
-    let shapes = poses.iter().map(|pose| eigenskin::characters::truth::true_shape(&bar, pose)).collect();
+    let shapes = poses.iter().map(|pose| eigenskin_characters::truth::true_shape(&bar, pose)).collect();
     let scene = Scene::new(bar.rig.clone(), poses, shapes);
     let order = shuffled(scene.rest.len(), 3);
     let turn = |p: &Vec3| Vec3::new(p.z, -p.x, -p.y);
@@ -298,8 +299,8 @@ fn other_shapes_are_refused_and_small_drift_is_told() {
     assert!(message.contains("1 of the rig's") && message.contains("(17)"), "{message}");
     assert!(message.contains("0.400 % of the size"), "{message}");
 
-    let other = eigenskin::characters::arm(600).unwrap();
-    let shapes = scene.poses.iter().map(|pose| eigenskin::characters::truth::true_shape(&other, pose));
+    let other = eigenskin_characters::arm(600).unwrap();
+    let shapes = scene.poses.iter().map(|pose| eigenskin_characters::truth::true_shape(&other, pose));
     let frames = std::iter::once(other.rig.mesh().positions().to_vec()).chain(shapes).collect();
     let message = refusal(&scene, &cache_of(frames, None));
     assert!(message.contains("topology") && message.contains("302 vertices"), "{message}");

@@ -7,16 +7,15 @@ mod common;
 use std::sync::Arc;
 
 use common::data;
-use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinParams, ParameterizationParams, fit_eigenskin, fit_parameterization};
-use eigenskin::metrics::evaluate_against;
-use eigenskin::model::Model;
-use eigenskin::rig::Rig;
-use eigenskin::solve_weights::{SolveWeightsParams, skinning_error, solve_weights};
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::{
-    ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, read_examples, rig_glb, rig_of,
-};
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::model::Model;
+use eigenskin_core::rig::Rig;
+use eigenskin_fit::method::{EigenSkinParams, ParameterizationParams, fit_eigenskin, fit_parameterization};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_fit::solve_weights::{SolveWeightsParams, skinning_error, solve_weights};
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, rig_glb, rig_of};
+use eigenskin_io::read_examples;
 
 fn set(test: &str, path: &str) -> Option<ExampleSet> {
     Some(read_examples(&data(test)?.join(path), &ReadOptions::default()).unwrap().1)
@@ -62,8 +61,8 @@ fn solved_weights_are_better_and_a_correction_on_them_is_better_still() {
 /// The file plays with the new weights, and still has the old ones to the bit.
 #[test]
 fn a_model_keeps_the_weights_that_were_given() {
-    let character = eigenskin::characters::hand(1_500).unwrap();
-    let skin = eigenskin::characters::truth::SweptSkin::new(&character);
+    let character = eigenskin_characters::hand(1_500).unwrap();
+    let skin = eigenskin_characters::truth::SweptSkin::new(&character);
     let set = skin.examples(character.single_joint_poses(2)).unwrap();
     let solved = solve_weights(&set, &SolveWeightsParams { influences: 6, ..Default::default() }).unwrap();
     assert!(solved.rig.weights().most_influences() > 4, "the second set of weights is not tested");

@@ -3,18 +3,20 @@
 
 use std::sync::Arc;
 
-use eigenskin::baselines::{Method, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines};
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
-use eigenskin::fit::{ParameterizationFit, ParameterizationParams, fit_parameterization};
-use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
-use eigenskin::mesh::Mesh;
-use eigenskin::metrics::{Evaluation, evaluate_against};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::weights::{Influence, SkinWeights};
-use eigenskin_io::{DroppedPose, PoseRecord, SimulationRecord};
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{Influence, SkinWeights};
+use eigenskin_fit::baselines::{
+    Method, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines,
+};
+use eigenskin_fit::method::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::metrics::{Evaluation, evaluate_against};
+use eigenskin_gltf::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
     FramesTrial, LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, Shot, SignalsSummary, SignalsTrial,
     SimulatedSet, SimulationSummary, WrittenFile, eigendisplacement_pictures, figure, html, part_colours,

@@ -3,8 +3,8 @@
 // Helpers of tests may unwrap as tests do.
 #![allow(clippy::unwrap_used)]
 
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
 use eigenskin_report::picture::painter::CpuPainter;
 use eigenskin_report::picture::{
     Background, HeatScale, Panel, PictureError, PictureParams, Surface, View, draw_panels,

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use eigenskin::characters::{Character, hand};
+use eigenskin_characters::{Character, hand};
 use eigenskin_sim::jobs::{Job, SamplingParams, jobs};
 use eigenskin_sim::simulation::{Simulation, SimulationParams};
 

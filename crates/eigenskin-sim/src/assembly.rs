@@ -4,7 +4,7 @@
 //! number of threads. A spring couples corners of one cell only, so the pattern is that of the cells
 //! and of the contacts that it is made for.
 
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin_core::glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
 use crate::contact::ContactRow;
@@ -270,7 +270,7 @@ mod tests {
     use crate::bones::HeldPoint;
     use crate::lattice::Lattice;
     use crate::material::Material;
-    use eigenskin::glam::DQuat;
+    use eigenskin_core::glam::DQuat;
 
     /// An L of partly filled cells whose nodes are numbered without any order.
     fn scrambled_problem() -> Problem {

@@ -3,7 +3,7 @@
 //! A row has the energy ½ k min(0, n·Σ w_i x_i − o)²; while it pushes, its Hessian is k a aᵀ with
 //! a = (w_i n). Its nodes need not share a cell.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 /// A one-sided spring on a weighted mean of nodes.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@
 //! A plane cuts the body; nodes on its one side that are coupled to the other side keep both apart
 //! and are eliminated after them. Couplings are given, so that fingers which touch are one body.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 /// Parts of at most this many nodes are not cut any more.
 const SMALLEST_PART: usize = 24;

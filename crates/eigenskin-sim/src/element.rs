@@ -12,7 +12,7 @@
 
 use std::sync::LazyLock;
 
-use eigenskin::glam::{DMat3, DVec3};
+use eigenskin_core::glam::{DMat3, DVec3};
 
 use crate::lattice::corner_offset;
 use crate::material::{Material, cofactors, squared_norm};

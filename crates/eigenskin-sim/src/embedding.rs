@@ -3,7 +3,7 @@
 //! A vertex lies on the skin, often just outside of the sub-voxels, and where two fingers are close
 //! its cube has a copy for each. The right one is the one just below the skin.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 use rayon::prelude::*;
 
 use crate::lattice::{Embedded, Filling};

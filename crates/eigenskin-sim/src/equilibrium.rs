@@ -1,6 +1,6 @@
 //! A body in balance, what it took to get there, and why there may be none.
 
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin_core::glam::{DAffine3, DVec3};
 
 /// A body at rest under its loads.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,10 +3,10 @@
 //! A job starts at rest and goes one way: all joints turn together towards a last pose, and every
 //! wanted pose on the way is a stop. A sweep of a joint is two jobs, one to each side.
 
-use eigenskin::articulation::{Articulation, NamedAngles, NamedPose};
-use eigenskin::glam::DVec3;
-use eigenskin::pose::{JointMotion, Pose};
-use eigenskin::rig::Rig;
+use eigenskin_core::articulation::{Articulation, NamedAngles, NamedPose};
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::rig::Rig;
 
 /// How the ranges of a rig are sampled.
 #[derive(Debug, Clone, PartialEq)]
@@ -225,8 +225,8 @@ fn motions_of(articulation: Articulation, angles: &NamedAngles) -> Vec<JointMoti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenskin::characters::hand;
-    use eigenskin::glam::DAffine3;
+    use eigenskin_characters::hand;
+    use eigenskin_core::glam::DAffine3;
 
     #[test]
     fn given_poses_of_one_sweep_share_a_way() {

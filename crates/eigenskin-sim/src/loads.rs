@@ -1,6 +1,6 @@
 //! What acts on a body: bones that move, contacts, and drag.
 
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin_core::glam::{DAffine3, DVec3};
 
 use crate::contact::ContactRow;
 

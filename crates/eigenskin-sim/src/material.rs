@@ -20,7 +20,7 @@
 //!
 //! The shear modulus μ_L is one: see [lattice space](crate).
 
-use eigenskin::glam::{DMat3, DVec3};
+use eigenskin_core::glam::{DMat3, DVec3};
 
 use crate::small_matrix::{SignedSvd, signed_svd, symmetric_eigen};
 

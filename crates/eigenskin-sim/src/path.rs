@@ -1,6 +1,6 @@
 //! From one pose to another in small turns: each solution is the start of the next.
 
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin_core::glam::{DAffine3, DVec3};
 
 use crate::contact::ContactRow;
 use crate::equilibrium::{ContactCost, Equilibrium, SolveError};
@@ -281,7 +281,7 @@ fn turn_along(motions_at: &impl Fn(f64) -> Vec<DAffine3>, from: f64, to: f64) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenskin::glam::DQuat;
+    use eigenskin_core::glam::DQuat;
 
     #[test]
     fn steps_are_counted_in_relative_turns() {

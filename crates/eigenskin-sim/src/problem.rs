@@ -4,7 +4,7 @@
 //! motion of the group that holds the point and X its rest position. A cell's share is how much of it
 //! is filled, but not less than [`LEAST_SHARE`].
 
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin_core::glam::{DAffine3, DVec3};
 
 use crate::bones::HeldPoint;
 use crate::lattice::Lattice;

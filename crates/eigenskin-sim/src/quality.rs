@@ -1,9 +1,9 @@
 //! How good a simulated pose is, and which ones are not good enough to learn from.
 
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
 use crate::element::cell_volume;
 use crate::lattice::Lattice;

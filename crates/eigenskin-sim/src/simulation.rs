@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::glam::{DAffine3, Vec3};
-use eigenskin::pose::{JointMotion, Pose};
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::{DAffine3, Vec3};
+use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::rig::Rig;
 use rayon::prelude::*;
 
 use crate::equilibrium::{Equilibrium, SolveError};

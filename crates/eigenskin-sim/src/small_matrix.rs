@@ -1,7 +1,7 @@
 //! Eigenvalues of symmetric 3 × 3 matrices and singular values by Jacobi rotations: short,
 //! and accurate for equal, tiny and zero values, where closed forms are not.
 
-use eigenskin::glam::{DMat3, DVec3};
+use eigenskin_core::glam::{DMat3, DVec3};
 
 /// F = U diag(values) Vᵀ with rotations U and V: the last value, the smallest, has the sign of det F.
 #[derive(Debug, Clone, Copy)]

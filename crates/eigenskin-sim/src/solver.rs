@@ -5,7 +5,7 @@
 //! Elements and Flesh Simulation", 2005), which always gives a direction of descent. The step is
 //! halved until the energy falls enough (Armijo; Nocedal and Wright, "Numerical Optimization", §3.1).
 
-use eigenskin::glam::{DAffine3, DMat3, DVec3};
+use eigenskin_core::glam::{DAffine3, DMat3, DVec3};
 
 use crate::assembly;
 use crate::contact::ContactRow;

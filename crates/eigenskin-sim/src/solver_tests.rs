@@ -2,7 +2,7 @@ use super::*;
 
 #[test]
 fn angles_of_turns() {
-    use eigenskin::glam::DQuat;
+    use eigenskin_core::glam::DQuat;
     for degrees in [0.0, 1e-4, 15.0, 90.0, 179.9] {
         let a = DMat3::from_quat(DQuat::from_rotation_y(0.3));
         let b =

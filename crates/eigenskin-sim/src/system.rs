@@ -1,6 +1,6 @@
 //! The equations of one Newton step: a Hessian with a fixed pattern and its factorisation.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 use crate::assembly::{Assembly, nodes_below};
 use crate::contact::ContactRow;

@@ -1,7 +1,7 @@
 //! Shapes that several tests need.
 
-use eigenskin::glam::DVec3;
-use eigenskin::mesh::Mesh;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::mesh::Mesh;
 
 /// SplitMix64.
 pub(crate) struct Random(pub u64);

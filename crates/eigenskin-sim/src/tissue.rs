@@ -1,6 +1,6 @@
 //! All that a character's geometry says: skin, bones, lattice, and how they hang together.
 
-use eigenskin::rig::Rig;
+use eigenskin_core::rig::Rig;
 
 use crate::bones::{BoneError, BoneParams, BonePlan, Held, hold, plan_bones};
 use crate::embedding::{Embedding, embed};

@@ -5,8 +5,8 @@ mod data;
 
 use std::time::Instant;
 
-use eigenskin::pose::{JointMotion, Pose};
-use eigenskin::rig::Rig;
+use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::rig::Rig;
 use eigenskin_sim::bones::BoneParams;
 use eigenskin_sim::glam::{DAffine3, DQuat};
 use eigenskin_sim::lattice::FillParams;

@@ -7,14 +7,15 @@ mod data;
 
 use std::sync::Arc;
 
-use eigenskin::articulation::NamedPose;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{Budget, EigenSkinParams, fit_eigenskin};
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::metrics::evaluate_against;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin::supports::{Border, SupportParams};
-use eigenskin_io::{ReadOptions, read_examples};
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_fit::method::{Budget, EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_fit::supports::{Border, SupportParams};
+use eigenskin_gltf::ReadOptions;
+use eigenskin_io::read_examples;
 use eigenskin_sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin_sim::quality::QualityLimits;
 use eigenskin_sim::simulation::{Simulation, SimulationParams};

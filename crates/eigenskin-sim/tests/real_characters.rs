@@ -5,7 +5,7 @@ mod data;
 
 use std::time::Instant;
 
-use eigenskin::rig::Rig;
+use eigenskin_core::rig::Rig;
 use eigenskin_sim::lattice::FillParams;
 use eigenskin_sim::problem::LEAST_SHARE;
 use eigenskin_sim::tissue::{Tissue, TissueParams};

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use eigenskin::articulation::Articulation;
-use eigenskin::characters::hand;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
-use eigenskin::metrics::evaluate_against;
-use eigenskin::model::Model;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_characters::hand;
+use eigenskin_core::articulation::Articulation;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::model::Model;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs};
 use eigenskin_sim::quality::QualityLimits;
 use eigenskin_sim::simulation::{JobResult, Simulation, SimulationParams};

@@ -23,7 +23,7 @@ mod window;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eigenskin::pose::Pose;
+use eigenskin_core::pose::Pose;
 use eigenskin_gpu::{GpuContext, GpuError, wgpu};
 
 use message::Step;

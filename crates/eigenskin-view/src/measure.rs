@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::Vec3;
-use eigenskin::model::Model;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::Model;
 
 use crate::state::ViewState;
 

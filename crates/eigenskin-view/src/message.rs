@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use eigenskin::glam::{DAffine3, DMat3, DQuat, DVec3, DVec4};
-use eigenskin::nearest_name;
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, DVec4};
+use eigenskin_core::nearest_name;
+use eigenskin_core::rig::Rig;
 use serde_json::{Map, Value};
 
 /// What the names in messages can be.

@@ -1,4 +1,4 @@
-use eigenskin::characters::square_bar;
+use eigenskin_characters::square_bar;
 use serde_json::json;
 
 use super::*;

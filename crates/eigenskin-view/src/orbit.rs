@@ -1,6 +1,6 @@
 //! A camera that turns around what it looks at.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 use eigenskin_gpu::render::{Camera, Projection};
 
 /// Radians per point of a drag: across a window of 900 points it is about one turn.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::glam::{DAffine3, DQuat, DVec3, EulerRot};
-use eigenskin::pose::{JointMotion, Pose, rotation_of};
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::{DAffine3, DQuat, DVec3, EulerRot};
+use eigenskin_core::pose::{JointMotion, Pose, rotation_of};
+use eigenskin_core::rig::Rig;
 
 /// A pose that can be edited.
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ fn degrees_of(rotation: DQuat) -> [f64; 3] {
 
 #[cfg(test)]
 mod tests {
-    use eigenskin::characters::hand;
+    use eigenskin_characters::hand;
 
     use super::*;
 

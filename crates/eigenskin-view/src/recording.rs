@@ -70,7 +70,7 @@ impl Recording {
 
 #[cfg(test)]
 mod tests {
-    use eigenskin::characters::square_bar;
+    use eigenskin_characters::square_bar;
 
     use super::*;
 

@@ -164,7 +164,7 @@ fn is_local(origin: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use eigenskin::characters::square_bar;
+    use eigenskin_characters::square_bar;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! The character on the GPU: drivers on the CPU, then joints and coordinates are uploaded, and no more.
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::Vec3;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::Vec3;
 use eigenskin_gpu::render::{Background, LiveFrame, LiveRenderer, LiveSurface, Wireframe};
 use eigenskin_gpu::wgpu;
 use eigenskin_gpu::{

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use eigenskin::bounding_sphere::BoundingSphere;
-use eigenskin::glam::DVec3;
-use eigenskin::pose::Pose;
+use eigenskin_core::bounding_sphere::BoundingSphere;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::pose::Pose;
 
 use crate::message::{Shown, Step};
 use crate::orbit::Orbit;
@@ -56,7 +56,7 @@ impl ViewState {
         let joint = (0..skeleton.joint_count())
             .find(|&joint| skeleton.joints()[joint].reference.is_some())
             .unwrap_or(0);
-        let durations = subject.file.clips().iter().map(eigenskin_io::Clip::duration).collect();
+        let durations = subject.file.clips().iter().map(eigenskin_gltf::Clip::duration).collect();
         let mut orbit = Orbit::new(subject.from_direction, subject.up);
         let bounds = rig.mesh().bounds();
         orbit.frame(bounds.centre, bounds.radius);
@@ -163,7 +163,7 @@ impl ViewState {
     }
 
     /// Looks at a shape that fills the view.
-    pub fn frame(&mut self, positions: &[eigenskin::glam::Vec3]) {
+    pub fn frame(&mut self, positions: &[eigenskin_core::glam::Vec3]) {
         let bounds = BoundingSphere::of(positions);
         self.orbit.frame(bounds.centre, bounds.radius);
         self.wants_framing = false;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use eigenskin::examples::ExampleSet;
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::model::Model;
-use eigenskin::pose::Pose;
-use eigenskin_io::RigFile;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
+use eigenskin_gltf::RigFile;
 
 use crate::message::Vocabulary;
 

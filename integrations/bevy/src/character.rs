@@ -7,7 +7,7 @@ use bevy_asset::{AssetId, Handle};
 use bevy_ecs::prelude::*;
 use bevy_reflect::Reflect;
 use bevy_reflect::std_traits::ReflectDefault;
-use eigenskin::pose::Pose;
+use eigenskin_core::pose::Pose;
 
 use crate::model::{DriverState, EigenSkinModel, Loaded};
 

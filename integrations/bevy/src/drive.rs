@@ -3,7 +3,7 @@
 use bevy_ecs::prelude::*;
 use bevy_mesh::morph::{MeshMorphWeights, MorphWeights};
 use bevy_transform::components::{GlobalTransform, Transform};
-use eigenskin::glam::DAffine3;
+use eigenskin_core::glam::DAffine3;
 use tracing::warn;
 
 use crate::character::{Bound, EigenSkin, EigenSkinControls, EigenSkinDrive, Told};

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use bevy_asset::io::Reader;
 use bevy_asset::{Asset, AssetLoader, LoadContext};
 use bevy_reflect::TypePath;
-use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Storage};
-use eigenskin::deformers::Base;
-use eigenskin::model::{Layer, Model};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::gltf::error::GltfError;
-use eigenskin_io::gltf::morph_weights::MorphWeights;
-use eigenskin_io::gltf::rig::RigLayout;
-use eigenskin_io::gltf::table::Table;
+use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Storage};
+use eigenskin_core::deformers::Base;
+use eigenskin_core::model::{Layer, Model};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::error::GltfError;
+use eigenskin_gltf::morph_weights::MorphWeights;
+use eigenskin_gltf::rig::RigLayout;
+use eigenskin_gltf::table::Table;
 use tracing::warn;
 
 /// The drivers of a model, shared by all of its characters.
@@ -80,7 +80,7 @@ pub(crate) enum DriverState {
     Reference(ReferenceState),
 }
 
-/// What [`eigenskin::evaluate::Evaluator`] does to drive, without the deformers, which threads cannot
+/// What [`eigenskin_core::evaluate::Evaluator`] does to drive, without the deformers, which threads cannot
 /// share.
 pub(crate) struct ReferenceState {
     model: Arc<Model>,
@@ -152,7 +152,7 @@ impl Loaded {
     fn read(bytes: &[u8], path: &str) -> Result<Self, LoadError> {
         let document = Document::from_bytes(bytes, None)?;
         let table = Table::find(&document)?;
-        let (file, model) = eigenskin_io::model_of(document)?;
+        let (file, model) = eigenskin_gltf::model_of(document)?;
         // `model_of` refuses files without a table.
         let own_targets = table.as_ref().map_or(&[][..], |table| &table.own_targets);
         let mesh_nodes = mesh_nodes(file.document(), file.layout(), own_targets);

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use eigenskin::baked::{BakeParams, BakedEvaluator, BakedModel, Output, Storage};
-use eigenskin::characters::{arm, truth::true_shape};
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
-use eigenskin::glam::{DAffine3, DMat4, Vec3, Vec4};
-use eigenskin::model::Model;
-use eigenskin::pose::Pose;
-use eigenskin_io::conformance::cases;
-use eigenskin_io::gltf::document::Document;
-use eigenskin_io::{ModelWriteOptions, RigFile};
+use eigenskin_characters::{arm, truth::true_shape};
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DAffine3, DMat4, Vec3, Vec4};
+use eigenskin_core::model::Model;
+use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Output, Storage};
+use eigenskin_core::pose::Pose;
+use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_gltf::conformance::cases;
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::{ModelWriteOptions, RigFile};
 
 /// A model as a file, and poses of it.
 pub struct Sample {
@@ -45,7 +45,7 @@ impl Sample {
 
     fn fitted() -> Self {
         let character = arm(600).unwrap();
-        let example = |(index, named): (usize, eigenskin::articulation::NamedPose)| Example {
+        let example = |(index, named): (usize, eigenskin_core::articulation::NamedPose)| Example {
             name: format!("{index}"),
             positions: true_shape(&character, &named.pose),
             pose: named.pose,
@@ -59,7 +59,7 @@ impl Sample {
         let poses: Vec<Pose> =
             character.multi_joint_poses(3, 5).into_iter().map(|named| named.pose).collect();
         let options = ModelWriteOptions { sample_poses: poses.clone(), ..ModelWriteOptions::default() };
-        let glb = eigenskin_io::model_glb(&file, &model, &options).unwrap().0;
+        let glb = eigenskin_gltf::model_glb(&file, &model, &options).unwrap().0;
         Self { name: "fitted".into(), glb, poses }
     }
 
@@ -68,7 +68,7 @@ impl Sample {
     }
 
     pub fn read(&self) -> (RigFile, Model) {
-        eigenskin_io::model_of(self.document()).unwrap()
+        eigenskin_gltf::model_of(self.document()).unwrap()
     }
 
     /// What the test program reads: for each pose 16 numbers per joint, then one per control.

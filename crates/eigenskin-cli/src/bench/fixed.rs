@@ -1,7 +1,7 @@
 //! One kernel on a fixed input, for tools that count instructions.
 
 use anyhow::{Result, bail};
-use eigenskin::baked::{Path, Storage};
+use eigenskin::packed::{Path, Storage};
 use eigenskin::skinning::BaseSkinning;
 
 use super::character;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use eigenskin::baked::Storage;
 use eigenskin::model::Model;
+use eigenskin::packed::Storage;
 use eigenskin::skinning::BaseSkinning;
 use rayon::ThreadPool;
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use eigenskin::baked::{
-    BakeParams, BakeReport, BakedEvaluator, BakedModel, Block, Output, Path, Storage, VertexLayout,
-};
 use eigenskin::glam::Vec3;
 use eigenskin::model::Model;
+use eigenskin::packed::{
+    BakeParams, BakeReport, BakedEvaluator, BakedModel, Block, Output, Path, Storage, VertexLayout,
+};
 use eigenskin::pose::Pose;
 use rayon::ThreadPool;
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use eigenskin::baked::{
+use eigenskin::model::Model;
+use eigenskin::packed::{
     BakedEvaluator, BakedModel, Block, Output, Path, Storage, evaluate_crowd, evaluate_crowd_in,
 };
-use eigenskin::model::Model;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;

@@ -7,14 +7,13 @@ use anyhow::{Context, Result, bail};
 use eigenskin::bounding_sphere::BoundingSphere;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::targets;
+use eigenskin::gltf::{Clip, FileKind, ModelWriteOptions, Motion, RigFile};
+use eigenskin::io::posed_shapes::{ObjFrames, Pc2Writer};
+use eigenskin::io::retarget::{carry_bvh, carry_clip};
+use eigenskin::io::{Bvh, CarryOptions, Matching, file_kind};
 use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::gltf::targets;
-use eigenskin_io::motion::{carry_bvh, carry_clip};
-use eigenskin_io::posed_shapes::{ObjFrames, Pc2Writer};
-use eigenskin_io::{
-    Bvh, CarryOptions, Clip, FileKind, Matching, ModelWriteOptions, Motion, RigFile, file_kind,
-};
 use serde_json::{Value, json};
 
 use crate::base::OpenBase;
@@ -123,10 +122,10 @@ fn check_arguments(args: &Args) -> Result<()> {
 /// The model, or a plain rig as a model without corrections.
 fn read(path: &Path, output: &Output) -> Result<(RigFile, Arc<Model>)> {
     let (file, model) = if file_kind(path)? == FileKind::Model {
-        let (file, model) = eigenskin_io::read_model(path)?;
+        let (file, model) = eigenskin::io::read_model(path)?;
         (file, Arc::new(model))
     } else {
-        let file = eigenskin_io::read_rig(path, &rigs::read_options(None))?;
+        let file = eigenskin::io::read_rig(path, &rigs::read_options(None))?;
         let rig = rigs::settle_references(file.rig().clone(), None, output)?;
         let file = file.with_rig(rig.clone())?;
         (file, Arc::new(Model::without_corrections(rig, BaseSkinning::LinearBlend)))
@@ -150,7 +149,7 @@ fn motion_of(args: &Args, file: &RigFile, output: &Output) -> Result<(Motion, Op
         return Ok((motion, Some(matching)));
     }
     if let Some(path) = &args.motion {
-        let source = eigenskin_io::read_rig(path, &rigs::read_options(None))?;
+        let source = eigenskin::io::read_rig(path, &rigs::read_options(None))?;
         let rig = rigs::settle_references(source.rig().clone(), None, output)?;
         let source = source.with_rig(rig)?;
         let clip = chosen_clip(&source, args.clip.as_deref(), path)?;
@@ -210,14 +209,14 @@ fn write_glb(
         let bake_rate = rate.unwrap_or(0.0).max(defaults.bake_rate);
         let options = ModelWriteOptions { bake_rate, ..defaults };
         let written = progress::while_doing(quiet, "writing", || {
-            eigenskin_io::write_model(path, file, model, &options)
+            eigenskin::io::write_model(path, file, model, &options)
         })?;
         for warning in &written.warnings {
             output.warning(warning);
         }
         written.bytes
     } else {
-        eigenskin_io::write_rig(path, file)?;
+        eigenskin::io::write_rig(path, file)?;
         path.metadata().map_or(0, |metadata| metadata.len() as usize)
     };
     output.item(

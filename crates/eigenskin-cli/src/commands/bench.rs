@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
-use eigenskin::baked::Path as Instructions;
+use eigenskin::packed::Path as Instructions;
 use rayon::ThreadPool;
 use serde_json::json;
 
@@ -93,7 +93,7 @@ fn measure(args: &Args) -> Result<Figures> {
     let pool = pool()?;
     let mut figures = Figures::default();
     if let Some(path) = &args.model {
-        let (_, model) = eigenskin_io::read_model(path)?;
+        let (_, model) = eigenskin::io::read_model(path)?;
         given::measure(&model, &pool, &mut figures)
             .with_context(|| format!("{} cannot be measured", path.display()))?;
         return Ok(figures);

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use eigenskin::carry::{Carried, CarryParams, carry_examples, carry_model};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::Budget;
+use eigenskin::gltf::ModelWriteOptions;
+use eigenskin::method::Budget;
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
-use eigenskin_io::ModelWriteOptions;
+use eigenskin::transfer::{Carried, CarryParams, carry_examples, carry_model};
 use serde_json::json;
 
 use super::evaluate::evaluation_json;
@@ -67,7 +67,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if !(0.0..=1.0).contains(&args.averaging) {
         bail!("--averaging {} is no share; give a number from 0 to 1", args.averaging);
     }
-    let (_, model) = eigenskin_io::read_model(&args.model)?;
+    let (_, model) = eigenskin::io::read_model(&args.model)?;
     output.item(
         "model",
         format!(
@@ -77,7 +77,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             counted(model.component_count(), "component", "components")
         ),
     );
-    let file = eigenskin_io::read_rig(&args.to, &rigs::read_options(args.skin.as_deref()))?;
+    let file = eigenskin::io::read_rig(&args.to, &rigs::read_options(args.skin.as_deref()))?;
     let rig = rigs::with_references_of(file.rig(), model.rig())?;
     let file = file.with_rig(rig)?;
     output.item("to", format!("{}: {}", args.to.display(), rigs::summary(file.rig())));
@@ -102,14 +102,14 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     tell(&output, &carried);
     let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
     let written = progress::while_doing(quiet, "writing", || {
-        eigenskin_io::write_model(&args.output, &file, &carried.model, &options)
+        eigenskin::io::write_model(&args.output, &file, &carried.model, &options)
     })?;
     written.warnings.iter().for_each(|warning| output.warning(warning));
     let evaluation = args
         .truth
         .as_ref()
         .map(|path| {
-            let truth = eigenskin_io::read_examples(path, &rigs::read_options(None))?.1;
+            let truth = eigenskin::io::read_examples(path, &rigs::read_options(None))?.1;
             let truth = frames::select(truth, args.frames.as_deref())?;
             let truth = on_target(truth, &model, &carried).with_context(|| format!("{}", path.display()))?;
             let carried = Arc::new(carried.model.clone());

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::limits::{Counts, LIMITS};
+use eigenskin::gltf::{FileKind, RigFile};
 use eigenskin::model::Model;
 use eigenskin::reference::guess_references;
-use eigenskin_io::limits::{Counts, LIMITS};
-use eigenskin_io::{FileKind, RigFile};
 use serde_json::{Value, json};
 
 use crate::invertibility::InvertibilityArgs;
@@ -56,15 +56,15 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 
 fn look(args: &Args) -> Result<Findings> {
     let options = rigs::read_options(args.skin.as_deref());
-    let kind = eigenskin_io::file_kind(&args.file)?;
+    let kind = eigenskin::io::file_kind(&args.file)?;
     let (file, examples, model) = match kind {
-        FileKind::Rig => (eigenskin_io::read_rig(&args.file, &options)?, None, None),
+        FileKind::Rig => (eigenskin::io::read_rig(&args.file, &options)?, None, None),
         FileKind::Examples => {
-            let (file, set) = eigenskin_io::read_examples(&args.file, &options)?;
+            let (file, set) = eigenskin::io::read_examples(&args.file, &options)?;
             (file, Some(set), None)
         }
         FileKind::Model => {
-            let (file, model) = eigenskin_io::read_model(&args.file)?;
+            let (file, model) = eigenskin::io::read_model(&args.file)?;
             (file, None, Some(model))
         }
     };
@@ -82,7 +82,7 @@ fn look(args: &Args) -> Result<Findings> {
     if let Some(set) = &examples {
         remarks.extend(same_pose_remarks(set));
     }
-    let exceeded = eigenskin_io::limits::check(&file.counts);
+    let exceeded = eigenskin::gltf::limits::check(&file.counts);
     remarks.extend(exceeded.iter().filter(|warning| warning.limit.usual).map(ToString::to_string));
     Ok(Findings { file, examples, model, remarks })
 }

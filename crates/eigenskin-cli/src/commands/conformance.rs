@@ -22,7 +22,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    let written = eigenskin_io::conformance::write(&args.folder)?;
+    let written = eigenskin::gltf::conformance::write(&args.folder)?;
     let output = Output::new(quiet, args.json.as_deref());
     output
         .item("wrote", format!("{} in {}", counted(written.len(), "model", "models"), args.folder.display()));

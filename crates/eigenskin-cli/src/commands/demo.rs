@@ -6,13 +6,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use eigenskin::characters::hand;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::gltf::{ModelWriteReport, RigFile, SimulationRecord};
+use eigenskin::method::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
+use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
+use eigenskin::sim::jobs::Purpose;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::{ModelWriteReport, RigFile, SimulationRecord};
-use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
-use eigenskin_sim::jobs::Purpose;
 use serde_json::{Value, json};
 
 use crate::commands::{evaluate, fit};
@@ -132,7 +132,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.item("hand", crate::rigs::summary(&character.rig));
     let (times, motion) = character.demo_motion();
     let rig_file = RigFile::from_rig(character.rig.clone(), "hand")?.with_clip("grasp", &times, &motion)?;
-    eigenskin_io::write_rig(&file("rig.glb"), &rig_file)?;
+    eigenskin::io::write_rig(&file("rig.glb"), &rig_file)?;
 
     let simulated = plan.simulate(&character, &output, quiet)?;
     let poses = Poses::of(&simulated)?;
@@ -152,7 +152,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let model = Arc::new(fitted.model.clone());
     let (on_single, on_multi) = (evaluate_against(&model, &single.set), evaluate_against(&model, &multi.set));
     let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi.set))?;
-    eigenskin_io::atomic::write_file(&file("comparison.png"), &picture)
+    eigenskin::io::atomic::write_file(&file("comparison.png"), &picture)
         .context("comparison.png could not be written")?;
 
     let results = Results {
@@ -188,13 +188,13 @@ fn write_poses(
     [training, single, multi]: &[Poses; 3],
 ) -> Result<()> {
     let path = folder.join("examples.glb");
-    eigenskin_io::write_simulated_examples(&path, rig_file, &training.set, &training.record)?;
+    eigenskin::io::write_simulated_examples(&path, rig_file, &training.set, &training.record)?;
     let held_out = single.set.examples().iter().chain(multi.set.examples()).cloned().collect();
     let held_out = ExampleSet::new(rig_file.rig().clone(), held_out)?;
     let record = simulated
         .outcome
         .record(&simulated.simulation, &simulated.params, |purpose, _| purpose == Purpose::Validation);
-    eigenskin_io::write_simulated_examples(&folder.join("validation.glb"), rig_file, &held_out, &record)?;
+    eigenskin::io::write_simulated_examples(&folder.join("validation.glb"), rig_file, &held_out, &record)?;
     Ok(())
 }
 

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::{RigFile, SimulationRecord};
+use eigenskin::large_set::LARGE;
+use eigenskin::large_set::Scratch;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_each};
 use eigenskin::model::Model;
-use eigenskin_io::large_set::LARGE;
-use eigenskin_io::{RigFile, Scratch, SimulationRecord};
-use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
+use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::{Value, json};
 
 use crate::base::{BaseArg, OpenBase, parse_base};
@@ -54,14 +55,14 @@ const WORST_SHOWN: usize = 3;
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     let source = ExampleSource::choose(args.truth.as_deref(), "--truth", &args.clip)?;
-    let (model_file, model) = eigenskin_io::read_model(&args.model)?;
+    let (model_file, model) = eigenskin::io::read_model(&args.model)?;
     if let Some(shapes) = source.on_disk()
         && shapes.are_large()
     {
         return run_large(args, &shapes, (&model_file, model), &output, quiet);
     }
     let truth = match &source {
-        ExampleSource::Set(path) => eigenskin_io::read_examples(path, &rigs::read_options(None))?.1,
+        ExampleSource::Set(path) => eigenskin::io::read_examples(path, &rigs::read_options(None))?.1,
         ExampleSource::Clip(clip) => clip.read(&model_file, &rigs::read_options(None), &output)?,
     };
     let truth =

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use eigenskin::displacements::skinned_displacements;
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::gltf::{ExampleList, FileKind, RigFile};
+use eigenskin::io::{SculptedShape, read_sculpt};
+use eigenskin::mover::Mover;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin::supports::Mover;
-use eigenskin_io::{ExampleList, FileKind, RigFile, SculptedShape, read_sculpt};
 use serde_json::{Value, json};
 
 use crate::base::{BaseArg, parse_base};
@@ -222,7 +223,7 @@ impl Target {
         output: &Output,
     ) -> Result<()> {
         let path = self.path(file)?;
-        eigenskin_io::write_example_list(path, rig_file, list)?;
+        eigenskin::io::write_example_list(path, rig_file, list)?;
         output.item("examples", done);
         let muted =
             if list.muted.is_empty() { String::new() } else { format!(", {} muted", list.muted.len()) };
@@ -265,8 +266,8 @@ fn edit(
 
 /// The set at `path`, muted examples too.
 fn open(path: &Path) -> Result<(RigFile, ExampleList)> {
-    match eigenskin_io::file_kind(path)? {
-        FileKind::Examples => Ok(eigenskin_io::read_example_list(path, &rigs::read_options(None))?),
+    match eigenskin::io::file_kind(path)? {
+        FileKind::Examples => Ok(eigenskin::io::read_example_list(path, &rigs::read_options(None))?),
         FileKind::Rig => bail!("{} is a plain rig without examples; add one first", path.display()),
         FileKind::Model => bail!("{} is a model; give the example set it was fitted to", path.display()),
     }
@@ -284,11 +285,11 @@ fn add(
     let output = &target.output(quiet);
     let from_file = || sculpt.path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = name.map(str::to_string).or_else(from_file).context("give the example a --name")?;
-    let (rig_file, list) = if eigenskin_io::file_kind(file)? == FileKind::Rig {
+    let (rig_file, list) = if eigenskin::io::file_kind(file)? == FileKind::Rig {
         if target.output.is_none() {
             bail!("{} is a plain rig; add -o SET.glb for the example set that begins here", file.display());
         }
-        let rig_file = eigenskin_io::read_rig(file, &rigs::read_options(None))?;
+        let rig_file = eigenskin::io::read_rig(file, &rigs::read_options(None))?;
         let rig = rigs::settle_references(rig_file.rig().clone(), None, output)?;
         (rig_file.with_rig(rig)?, None)
     } else {

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
 use eigenskin::metrics::{Evaluation, leave_one_out};
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
+use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::solve_weights::SolvedWeights;
-use eigenskin_io::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
-use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use serde_json::json;
 
 use crate::base::OpenBase;
@@ -124,7 +124,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         }
     }
     let options = rigs::read_options(args.skin.as_deref());
-    let rig_file = eigenskin_io::read_rig(&args.rig, &options)?;
+    let rig_file = eigenskin::io::read_rig(&args.rig, &options)?;
     output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(rig_file.rig())));
     for note in &rig_file.notes {
         output.item("", note);
@@ -142,7 +142,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         return super::fit_large::run(args, rig_file, shapes, params, &output, quiet);
     }
     let set = match &source {
-        ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
+        ExampleSource::Set(path) => eigenskin::io::read_examples(path, &options)?.1,
         ExampleSource::Clip(clip) => {
             clip.note_if_kept(&args.rig, &output);
             clip.read(&rig_file, &options, &output)?
@@ -400,6 +400,6 @@ pub(super) fn write(
 ) -> Result<ModelWriteReport> {
     let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
     progress::while_doing(quiet, "writing", || {
-        Ok(eigenskin_io::write_model(path, rig_file, model, &options)?)
+        Ok(eigenskin::io::write_model(path, rig_file, model, &options)?)
     })
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use eigenskin::gltf::{Orientation, RigFile};
+use eigenskin::large_set::{LargeSet, Scratch};
 use eigenskin::metrics::evaluate_each;
-use eigenskin_io::{LargeSet, Orientation, RigFile, Scratch};
 use serde_json::json;
 
 use super::fit::{Args, Learnt, write, write_report};

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
+use eigenskin::gltf::RigFile;
 use eigenskin::nearest_name;
-use eigenskin_io::RigFile;
-use eigenskin_report::page::LengthUnit;
-use eigenskin_report::picture::{
+use eigenskin::report::page::LengthUnit;
+use eigenskin::report::picture::{
     Background, HeatScale, Panel, PictureParams, View, draw_animation, draw_panels,
 };
 
@@ -87,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         Some(text) => View { from_direction: camera::direction(text)?, ..report::view(false) },
         None => report::view(false),
     };
-    let (file, model) = eigenskin_io::read_model(&args.model)?;
+    let (file, model) = eigenskin::io::read_model(&args.model)?;
     let subject = Subject::new(Arc::new(model));
     let unit = subject.unit();
     let params = PictureParams {
@@ -121,7 +121,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         [(panels, params)] => draw_panels(&painter, mesh, panels, params),
         frames => draw_animation(&painter, mesh, frames, args.rate),
     })?;
-    eigenskin_io::atomic::write_file(&args.output, &png)
+    eigenskin::io::atomic::write_file(&args.output, &png)
         .with_context(|| format!("{} could not be written", args.output.display()))?;
     output.item("wrote", args.output.display().to_string());
     Ok(())
@@ -178,7 +178,7 @@ fn still(
         return Ok((panels, PictureParams { view, focus, ..params }));
     }
     if let Some(path) = &args.truth {
-        let set = eigenskin_io::read_examples(path, &rigs::read_options(None))?.1;
+        let set = eigenskin::io::read_examples(path, &rigs::read_options(None))?.1;
         let truth = rigs::examples_for(subject.model.input_rig(), set, path)?;
         let index = match &args.example {
             Some(name) => {

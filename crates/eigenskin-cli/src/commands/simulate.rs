@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::articulation::{Articulation, NamedPose};
+use eigenskin::gltf::RigFile;
 use eigenskin::rig::Rig;
-use eigenskin_io::RigFile;
-use eigenskin_sim::calculix;
-use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
-use eigenskin_sim::ranges::ranges;
-use eigenskin_sim::simulation::{Simulation, SimulationParams};
+use eigenskin::sim::calculix;
+use eigenskin::sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
+use eigenskin::sim::ranges::ranges;
+use eigenskin::sim::simulation::{Simulation, SimulationParams};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted};
@@ -143,7 +143,7 @@ struct WorkArgs {
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     check_arguments(args)?;
-    let file = eigenskin_io::read_rig(&args.rig, &rigs::read_options(args.skin.as_deref()))?;
+    let file = eigenskin::io::read_rig(&args.rig, &rigs::read_options(args.skin.as_deref()))?;
     let rig = rigs::settle_references(file.rig().clone(), args.parents.as_deref(), &output)?;
     let file = file.with_rig(rig.clone())?;
     output.item("rig", rigs::summary(&rig));
@@ -166,7 +166,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if args.plan {
         let path = args.picture.clone().unwrap_or_else(|| args.rig.with_extension("plan.png"));
         let png = progress::while_doing(quiet, "drawing", || plan::picture(&simulation))?;
-        eigenskin_io::atomic::write_file(&path, &png)
+        eigenskin::io::atomic::write_file(&path, &png)
             .with_context(|| format!("{} could not be written", path.display()))?;
         output.item("wrote", path.display().to_string());
         return output.json(&planned);
@@ -244,7 +244,7 @@ fn wanted_jobs(
 ) -> Result<(Vec<Job>, Vec<eigenskin::articulation::DegreeOfFreedom>)> {
     let poses = &args.poses;
     if let Some(path) = &poses.poses {
-        let (_, set) = eigenskin_io::read_examples(path, &rigs::read_options(args.skin.as_deref()))?;
+        let (_, set) = eigenskin::io::read_examples(path, &rigs::read_options(args.skin.as_deref()))?;
         let set = crate::frames::select(rigs::examples_for(rig, set, path)?, poses.frames.as_deref())?;
         let named: Vec<NamedPose> = set
             .examples()
@@ -319,7 +319,7 @@ fn export_calculix(folder: &Path, simulation: &Simulation, jobs: &[Job], output:
         let mut text = Vec::new();
         calculix::write_inp(&mut text, simulation.problem(), &poses)?;
         let path = folder.join(format!("job-{index:04}.inp"));
-        eigenskin_io::atomic::write_file(&path, &text)
+        eigenskin::io::atomic::write_file(&path, &text)
             .with_context(|| format!("{} could not be written", path.display()))?;
     }
     output.item(
@@ -367,7 +367,7 @@ fn solve_and_write(
         let set = outcome.examples(simulation.rig(), |pose| pose.purpose == purpose)?;
         let params = simulation_params(&args.tissue);
         let record = outcome.record(simulation, &params, |of, _| of == purpose);
-        eigenskin_io::write_simulated_examples(path, file, &set, &record)?;
+        eigenskin::io::write_simulated_examples(path, file, &set, &record)?;
         Ok(set.len())
     };
     let count = write(path, Purpose::Training)?;

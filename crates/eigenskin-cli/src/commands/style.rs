@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::EigenSkinParams;
+use eigenskin::gltf::RigFile;
+use eigenskin::method::EigenSkinParams;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{
     Form, Found, MatchedBy, Regions, Space, StyleMap, StyleParams, StyleReport, Transferred,
 };
-use eigenskin_io::RigFile;
 use serde_json::{Value, json};
 
 use super::fit;
@@ -131,7 +131,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     inputs.extend(args.map.as_deref());
     rigs::check_not_input(&args.output, &inputs)?;
     let (_, before) = read(first, args.frames.as_deref(), &output)?;
-    let after = eigenskin_io::read_examples(second, &rigs::read_options(None))?.1;
+    let after = eigenskin::io::read_examples(second, &rigs::read_options(None))?.1;
     let after = frames::select(rigs::examples_for(before.rig(), after, second)?, args.frames.as_deref())?;
     let (file, target) = read(&args.to, args.frames.as_deref(), &output)?;
     output.item(
@@ -165,7 +165,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         write_model(args, &file, &done.set, &output, quiet)?
     } else {
         let size = progress::while_doing(quiet, "writing", || {
-            eigenskin_io::write_examples(&args.output, &file, &done.set)?;
+            eigenskin::io::write_examples(&args.output, &file, &done.set)?;
             Ok::<_, anyhow::Error>(args.output.metadata().map_or(0, |metadata| metadata.len() as usize))
         })?;
         output.item("wrote", format!("{} ({})", args.output.display(), bytes(size)));
@@ -176,7 +176,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 
 /// An example set with settled reference joints, and the poses asked for.
 fn read(path: &Path, slice: Option<&str>, output: &Output) -> Result<(RigFile, ExampleSet)> {
-    let (file, set) = eigenskin_io::read_examples(path, &rigs::read_options(None))?;
+    let (file, set) = eigenskin::io::read_examples(path, &rigs::read_options(None))?;
     for note in &file.notes {
         output.item("", note);
     }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use eigenskin::articulation::{Articulation, NamedPose};
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::{FileKind, RigFile};
+use eigenskin::io::pose_file::{read_poses, write_poses};
 use eigenskin::rig::Rig;
+use eigenskin::sim::ranges::ranges;
 use eigenskin::suggest::{SuggestParams, Suggestion, suggest_poses};
-use eigenskin_io::pose_file::{read_poses, write_poses};
-use eigenskin_io::{FileKind, RigFile};
-use eigenskin_sim::ranges::ranges;
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, figure};
@@ -96,7 +96,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         let times: Vec<f64> = (0..chosen.len()).map(|key| key as f64).collect();
         let poses: Vec<_> = chosen.iter().map(|(named, _)| named.pose.clone()).collect();
         let clip = unused_name(&file);
-        eigenskin_io::write_rig(path, &file.with_clip(&clip, &times, &poses)?)?;
+        eigenskin::io::write_rig(path, &file.with_clip(&clip, &times, &poses)?)?;
         let keys = counted(chosen.len(), "key", "keys");
         output.item("wrote", format!("{}: clip {clip:?} with {keys}", path.display()));
     }
@@ -106,16 +106,16 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 /// The rig with settled reference joints, and the examples there are.
 fn read(args: &Args, output: &Output) -> Result<(RigFile, Option<ExampleSet>)> {
     let options = rigs::read_options(None);
-    let (file, own) = match eigenskin_io::file_kind(&args.file)? {
+    let (file, own) = match eigenskin::io::file_kind(&args.file)? {
         FileKind::Examples => {
-            let (file, set) = eigenskin_io::read_examples(&args.file, &options)?;
+            let (file, set) = eigenskin::io::read_examples(&args.file, &options)?;
             (file, Some(set))
         }
-        FileKind::Rig => (eigenskin_io::read_rig(&args.file, &options)?, None),
-        FileKind::Model => (eigenskin_io::read_model(&args.file)?.0, None),
+        FileKind::Rig => (eigenskin::io::read_rig(&args.file, &options)?, None),
+        FileKind::Model => (eigenskin::io::read_model(&args.file)?.0, None),
     };
     let set = match &args.examples {
-        Some(path) => Some((eigenskin_io::read_examples(path, &options)?.1, path.as_path())),
+        Some(path) => Some((eigenskin::io::read_examples(path, &options)?.1, path.as_path())),
         None => own.map(|set| (set, args.file.as_path())),
     };
     let mut rig = file.rig().clone();
@@ -134,7 +134,7 @@ fn candidates(args: &Args, file: &RigFile, output: &Output) -> Result<Vec<NamedP
         if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
             return Ok(read_poses(path, rig)?);
         }
-        let (_, set) = eigenskin_io::read_examples(path, &rigs::read_options(None))?;
+        let (_, set) = eigenskin::io::read_examples(path, &rigs::read_options(None))?;
         let set = rigs::examples_for(rig, set, path)?;
         return Ok(set
             .examples()

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::glam::DVec3;
+use eigenskin::gltf::{FileKind, RigFile};
+use eigenskin::io::pose_file::read_poses;
 use eigenskin::model::Model;
 use eigenskin::nearest_name;
+use eigenskin::report::picture::heat_colours;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::pose_file::read_poses;
-use eigenskin_io::{FileKind, RigFile};
-use eigenskin_report::picture::heat_colours;
 use eigenskin_view::message::{Shown, Step};
 use eigenskin_view::recording::Recording;
 use eigenskin_view::{LengthUnit, Subject, ViewOptions};
@@ -119,18 +119,18 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 }
 
 fn read_subject(args: &Args) -> Result<Subject> {
-    let (file, model) = match eigenskin_io::file_kind(&args.model)? {
-        FileKind::Model => eigenskin_io::read_model(&args.model)?,
+    let (file, model) = match eigenskin::io::file_kind(&args.model)? {
+        FileKind::Model => eigenskin::io::read_model(&args.model)?,
         // A character without corrections can be looked at too.
         FileKind::Rig | FileKind::Examples => {
-            let file = eigenskin_io::read_rig(&args.model, &rigs::read_options(None))?;
+            let file = eigenskin::io::read_rig(&args.model, &rigs::read_options(None))?;
             let model = Model::without_corrections(file.rig().clone(), BaseSkinning::LinearBlend);
             (file, model)
         }
     };
     let truth = match &args.truth {
         Some(path) => {
-            let (_, set) = eigenskin_io::read_examples(path, &rigs::read_options(None))?;
+            let (_, set) = eigenskin::io::read_examples(path, &rigs::read_options(None))?;
             Some(rigs::examples_for(model.input_rig(), set, path)?)
         }
         None => None,

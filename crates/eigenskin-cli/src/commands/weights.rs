@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use eigenskin::examples::ExampleSet;
+use eigenskin::io::atomic;
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
+use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::solve_weights::SolvedWeights;
-use eigenskin_io::atomic;
-use eigenskin_report::page::{LengthUnit, MeasuredSet, Report, SetKind};
 
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, counted};
@@ -60,20 +60,20 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         rigs::check_not_input(path, &[&args.rig, source.path()])?;
     }
     let options = rigs::read_options(args.skin.as_deref());
-    let file = eigenskin_io::read_rig(&args.rig, &options)?;
+    let file = eigenskin::io::read_rig(&args.rig, &options)?;
     output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(file.rig())));
     for note in &file.notes {
         output.item("", note);
     }
     let set = match &source {
-        ExampleSource::Set(path) => eigenskin_io::read_examples(path, &options)?.1,
+        ExampleSource::Set(path) => eigenskin::io::read_examples(path, &options)?.1,
         ExampleSource::Clip(clip) => clip.read(&file, &options, &output)?,
     };
     let set = frames::select(rigs::examples_for(file.rig(), set, source.path())?, args.frames.as_deref())?;
     output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
     let solved = solved_weights::solve(&set, &args.solve.params(), &output, quiet)?;
     let file = file.with_weights(solved.rig.clone())?;
-    eigenskin_io::write_rig(&args.output, &file)?;
+    eigenskin::io::write_rig(&args.output, &file)?;
     output.item("wrote", args.output.display().to_string());
     if let Some(path) = &args.picture {
         let png = solved_weights::picture(&solved, set.rig(), report::view(false))?;

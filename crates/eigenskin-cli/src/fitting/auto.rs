@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use eigenskin::driver::{Kernel, Ridge};
+use eigenskin::driver::Kernel;
+use eigenskin::drivers::Ridge;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Coupling, EigenSkinParams, ParameterizationParams};
+use eigenskin::method::{Coupling, EigenSkinParams, ParameterizationParams};
 use eigenskin::metrics::evaluate_against;
-use eigenskin::supports::{Mover, moved_by_poses};
+use eigenskin::mover::{Mover, moved_by_poses};
 use serde_json::{Value, json};
 
 use super::MethodParams;

@@ -16,8 +16,8 @@ use anyhow::Result;
 use eigenskin::deformers::Base;
 use eigenskin::displacements::Observations;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::psd::merge_fields;
-use eigenskin::fit::{
+use eigenskin::method::psd::merge_fields;
+use eigenskin::method::{
     EigenSkinFit, EigenSkinParams, ParameterizationFit, ParameterizationParams, PsdFit, PsdParams,
     fit_eigenskin, fit_eigenskin_to, fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
 };

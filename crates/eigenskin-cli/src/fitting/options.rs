@@ -3,9 +3,10 @@
 use anyhow::{Result, bail};
 use clap::ValueEnum;
 use eigenskin::deformers::Base;
-use eigenskin::driver::{Kernel, RbfParams, Ridge, TailChoice, Width};
+use eigenskin::driver::Kernel;
+use eigenskin::drivers::{RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
+use eigenskin::method::{Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::MethodParams;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use eigenskin::basis::IcaParams;
-use eigenskin::fit::{ParameterizationParams, SignalBasis};
+use eigenskin::method::{ParameterizationParams, SignalBasis};
 
 use super::options::{Belonging, Method, check_belongings};
 

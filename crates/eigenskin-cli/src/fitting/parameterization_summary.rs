@@ -1,6 +1,6 @@
 //! What is said of a parameterization by joints.
 
-use eigenskin::fit::{ParameterizationFit, PartReport};
+use eigenskin::method::{ParameterizationFit, PartReport};
 use serde_json::{Value, json};
 
 use super::options::Method;

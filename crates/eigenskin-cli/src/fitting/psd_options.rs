@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use eigenskin::driver::{FeatureScale, RbfParams, Representation, Width};
+use eigenskin::driver::{FeatureScale, Representation};
+use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::PsdParams;
-use eigenskin::fit::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin::glam::{DMat3, DVec3};
+use eigenskin::method::PsdParams;
+use eigenskin::method::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin::model::Frame;
-use eigenskin::supports::Mover;
+use eigenskin::mover::Mover;
 
 use super::options::{Belonging, Method, check_belongings};
 

@@ -1,7 +1,7 @@
 //! What is said of a pose space deformation.
 
-use eigenskin::fit::psd::{DriverReport, SpaceReport};
-use eigenskin::fit::{PsdFit, PsdParams};
+use eigenskin::method::psd::{DriverReport, SpaceReport};
+use eigenskin::method::{PsdFit, PsdParams};
 use serde_json::{Value, json};
 
 use super::options::Method;

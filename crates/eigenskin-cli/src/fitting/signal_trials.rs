@@ -1,9 +1,9 @@
 //! What more or fewer signals and frames would do, for the report.
 
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
 use eigenskin::metrics::Evaluation;
-use eigenskin_report::page::{FramesTrial, SignalsSummary, SignalsTrial};
+use eigenskin::report::page::{FramesTrial, SignalsSummary, SignalsTrial};
 
 use super::measure;
 use crate::output::counted;

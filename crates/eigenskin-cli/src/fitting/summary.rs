@@ -1,10 +1,10 @@
 //! What is said of a fit, whatever the method.
 
 use eigenskin::examples::MergedExample;
-use eigenskin::fit::{CouplingReport, EigenSkinFit, PairReport};
+use eigenskin::gltf::ModelWriteReport;
+use eigenskin::method::{CouplingReport, EigenSkinFit, PairReport};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
-use eigenskin_io::ModelWriteReport;
 use serde_json::{Value, json};
 
 use super::{Fit, MethodParams, parameterization_summary, psd_summary};

@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use eigenskin::glam::{Quat, Vec3};
+use eigenskin::gltf::RigFile;
 use eigenskin::pose::Pose;
-use eigenskin_io::RigFile;
-use eigenskin_report::picture::View;
+use eigenskin::report::picture::View;
 
 /// A side by name, or three numbers.
 pub fn direction(text: &str) -> Result<Vec3> {

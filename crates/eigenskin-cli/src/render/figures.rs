@@ -9,8 +9,8 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
 use eigenskin::model::{Layer, Model};
-use eigenskin_report::page::{LengthUnit, component_fields, from_the_side_that_moves, full_colour};
-use eigenskin_report::picture::{Panel, Surface, View};
+use eigenskin::report::page::{LengthUnit, component_fields, from_the_side_that_moves, full_colour};
+use eigenskin::report::picture::{Panel, Surface, View};
 
 use super::{Shape, Subject, rms};
 use crate::output::{counted, figure};
@@ -182,7 +182,7 @@ fn singular_values(layer: &Layer) -> Vec<f64> {
 mod tests {
     use eigenskin::characters::arm;
     use eigenskin::characters::truth::SweptSkin;
-    use eigenskin::fit::{EigenSkinParams, fit_eigenskin};
+    use eigenskin::method::{EigenSkinParams, fit_eigenskin};
 
     use super::*;
 

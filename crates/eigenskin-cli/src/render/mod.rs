@@ -12,8 +12,8 @@ use eigenskin::glam::Vec3;
 use eigenskin::metrics::vertex_errors;
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
+use eigenskin::report::page::LengthUnit;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_report::page::LengthUnit;
 
 use crate::output::figure;
 use figures::{OwnedPanel, OwnedSurface};

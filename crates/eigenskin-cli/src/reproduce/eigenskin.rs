@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use eigenskin::characters::hand;
-use eigenskin::driver::{Kernel, RbfParams, Width};
+use eigenskin::driver::Kernel;
+use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{Budget, EigenSkinParams, fit_eigenskin};
+use eigenskin::method::{Budget, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::rig::Rig;
+use eigenskin::sim::jobs::Purpose;
 use eigenskin::supports::{Border, SupportParams};
-use eigenskin_sim::jobs::Purpose;
 use serde_json::{Map, Value, json};
 
 use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
@@ -307,7 +308,7 @@ fn write_files(
             compare(truth, index, "", &models, look, palm_view())
         })?;
         let path = folder.join(name);
-        eigenskin_io::atomic::write_file(&path, &png)
+        eigenskin::io::atomic::write_file(&path, &png)
             .with_context(|| format!("{} could not be written", path.display()))?;
         written.push(name);
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use eigenskin::characters::{cylinder, square_bar};
 use eigenskin::evaluate::Evaluator;
-use eigenskin::fit::{ParameterizationParams, fit_parameterization};
 use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
+use eigenskin::method::{ParameterizationParams, fit_parameterization};
+use eigenskin::report::picture::{Panel, PictureParams, Surface, View, draw_panels};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{StyleMap, StyleParams};
-use eigenskin_report::picture::{Panel, PictureParams, Surface, View, draw_panels};
 use serde_json::{Value, json};
 
 use super::bars::{self, BarErrors, Motion};
@@ -83,7 +83,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 }
 
 fn write_picture(path: &Path, png: &[u8]) -> Result<()> {
-    eigenskin_io::atomic::write_file(path, png)
+    eigenskin::io::atomic::write_file(path, png)
         .with_context(|| format!("{} could not be written", path.display()))
 }
 

@@ -5,18 +5,19 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use eigenskin::driver::{Kernel, RbfParams, Ridge};
+use eigenskin::driver::Kernel;
+use eigenskin::drivers::{RbfParams, Ridge};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::psd::PsdInterpolation;
-use eigenskin::fit::{PsdParams, fit_psd};
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::RigFile;
+use eigenskin::method::psd::PsdInterpolation;
+use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
+use eigenskin::report::picture::View;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_io::RigFile;
-use eigenskin_report::picture::View;
 use serde_json::{Value, json};
 
 use super::arm::{Arm, HALF_WAY, Sculpt, THREE};
@@ -258,7 +259,7 @@ impl Measured {
                 compare(set, index, "", &models, Look::ErrorsNear, view)
             })?;
             let path = folder.join(name);
-            eigenskin_io::atomic::write_file(&path, &png)
+            eigenskin::io::atomic::write_file(&path, &png)
                 .with_context(|| format!("{} could not be written", path.display()))?;
             written.push(name);
         }
@@ -267,8 +268,8 @@ impl Measured {
             ("mouth.glb", "mouth-expressions.glb", "mouth", &self.mouth),
         ] {
             let file = RigFile::from_rig(set.rig().clone(), name)?;
-            eigenskin_io::write_rig(&folder.join(rig), &file)?;
-            eigenskin_io::write_examples(&folder.join(examples), &file, set)?;
+            eigenskin::io::write_rig(&folder.join(rig), &file)?;
+            eigenskin::io::write_examples(&folder.join(examples), &file, set)?;
             written.extend([rig, examples]);
         }
         output.item("wrote", format!("{}: {}", folder.display(), written.join(", ")));

@@ -8,13 +8,13 @@ use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::{Character, hand};
 use eigenskin::examples::ExampleSet;
-use eigenskin::fit::psd::DeltaSpace;
-use eigenskin::fit::{PsdParams, fit_psd};
+use eigenskin::method::psd::DeltaSpace;
+use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Frame, Model};
+use eigenskin::sim::jobs::{Purpose, jobs_of_poses};
+use eigenskin::sim::simulation::Simulation;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_sim::jobs::{Purpose, jobs_of_poses};
-use eigenskin_sim::simulation::Simulation;
 use serde_json::{Value, json};
 
 use super::black_boxes::BlackBoxes;
@@ -220,7 +220,7 @@ impl Thumb {
                 compare(&self.truth, index, "", &models, Look::ErrorsNear, palm_view())
             })?;
             let path = folder.join(&name);
-            eigenskin_io::atomic::write_file(&path, &png)
+            eigenskin::io::atomic::write_file(&path, &png)
                 .with_context(|| format!("{} could not be written", path.display()))?;
             written.push(name);
         }

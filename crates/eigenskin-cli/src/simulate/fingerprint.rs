@@ -1,9 +1,9 @@
 //! A number that tells rigs, poses and settings apart, so that jobs of two runs are never mixed.
 
 use eigenskin::glam::DAffine3;
-use eigenskin_io::RigFile;
-use eigenskin_sim::jobs::Job;
-use eigenskin_sim::simulation::SimulationParams;
+use eigenskin::gltf::RigFile;
+use eigenskin::sim::jobs::Job;
+use eigenskin::sim::simulation::SimulationParams;
 
 /// Everything that a simulated pose depends on, as one number.
 pub fn of(file: &RigFile, jobs: &[Job], excluded: &[String], params: &SimulationParams) -> String {

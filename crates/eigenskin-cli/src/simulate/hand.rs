@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use anyhow::{Result, bail};
 use eigenskin::characters::Character;
-use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
-use eigenskin_sim::simulation::{Simulation, SimulationParams};
+use eigenskin::sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
+use eigenskin::sim::simulation::{Simulation, SimulationParams};
 
 use super::outcome::Outcome;
 use super::{plan, run};

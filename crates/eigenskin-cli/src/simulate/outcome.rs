@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::gltf::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin::rig::Rig;
-use eigenskin_io::{DroppedPose, PoseRecord, SimulationRecord};
-use eigenskin_sim::jobs::{Job, Purpose};
-use eigenskin_sim::material::Model;
-use eigenskin_sim::quality::{Quality, QualityLimits};
-use eigenskin_sim::simulation::{JobResult, Simulation, SimulationParams};
+use eigenskin::sim::jobs::{Job, Purpose};
+use eigenskin::sim::material::Model;
+use eigenskin::sim::quality::{Quality, QualityLimits};
+use eigenskin::sim::simulation::{JobResult, Simulation, SimulationParams};
 use serde_json::{Value, json};
 
 use super::parts::example;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::rig::Rig;
-use eigenskin_io::{ReadOptions, RigFile};
-use eigenskin_sim::jobs::Job;
-use eigenskin_sim::quality::Quality;
-use eigenskin_sim::simulation::{JobResult, SimulatedPose};
+use eigenskin::sim::jobs::Job;
+use eigenskin::sim::quality::Quality;
+use eigenskin::sim::simulation::{JobResult, SimulatedPose};
 use serde_json::{Value, json};
 
 use crate::output::write_json;
@@ -61,7 +61,7 @@ impl Parts {
     pub fn write(&self, index: usize, result: &JobResult) -> Result<()> {
         if !result.poses.is_empty() {
             let set = ExampleSet::new(self.file.rig().clone(), result.poses.iter().map(example).collect())?;
-            eigenskin_io::write_examples(&self.path(index, "glb"), &self.file, &set)?;
+            eigenskin::io::write_examples(&self.path(index, "glb"), &self.file, &set)?;
         }
         // The second file is the mark that the first one is whole.
         write_json(&self.path(index, "json"), &described(result))
@@ -85,7 +85,7 @@ impl Parts {
                 return Ok(None);
             }
             let damaged_glb = || format!("{} is damaged; remove it and resume", glb.display());
-            let read = eigenskin_io::read_examples(&glb, &ReadOptions::default());
+            let read = eigenskin::io::read_examples(&glb, &ReadOptions::default());
             let (_, set) = read.with_context(damaged_glb)?;
             let set = crate::rigs::examples_for(rig, set, &glb)?;
             for ((example, quality), stop) in set.examples().iter().zip(qualities).zip(&job.stops) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use eigenskin::glam::DVec3;
-use eigenskin_sim::ranges::{GivenAxis, GivenRange, GivenRanges, Turn};
+use eigenskin::sim::ranges::{GivenAxis, GivenRange, GivenRanges, Turn};
 
 /// What joints can do, as commands take it.
 #[derive(clap::Args)]

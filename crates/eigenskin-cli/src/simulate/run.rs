@@ -4,9 +4,9 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::Result;
-use eigenskin_sim::jobs::Job;
-use eigenskin_sim::quality::QualityLimits;
-use eigenskin_sim::simulation::{JobResult, Simulation, SimulationParams};
+use eigenskin::sim::jobs::Job;
+use eigenskin::sim::quality::QualityLimits;
+use eigenskin::sim::simulation::{JobResult, Simulation, SimulationParams};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::outcome::Outcome;

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use eigenskin::characters::square_bar;
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::RigFile;
+use eigenskin::gltf::append::{self, Usage};
+use eigenskin::gltf::document::Document;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
-use eigenskin_io::RigFile;
-use eigenskin_io::gltf::append::{self, Usage};
-use eigenskin_io::gltf::document::Document;
 use serde_json::{Value, json};
 
 /// A picture of one pixel.

@@ -1,6 +1,6 @@
 //! Twin of `shaders/posed_vertex.wgsl`, where the equations are.
 
-use eigenskin::glam::{Vec3, Vec4};
+use eigenskin_core::glam::{Vec3, Vec4};
 use half::f16;
 
 use crate::frame::FrameTables;

@@ -1,6 +1,6 @@
 //! Twin of `shaders/skin_vertex.wgsl`.
 
-use eigenskin::glam::{Mat4, Vec4};
+use eigenskin_core::glam::{Mat4, Vec4};
 
 use super::{PosedVertex, posed_vertex};
 use crate::frame::FrameTables;

@@ -1,6 +1,6 @@
 //! From space to a picture.
 
-use eigenskin::glam::{DMat4, DVec3, DVec4, Mat4, Vec3, Vec4};
+use eigenskin_core::glam::{DMat4, DVec3, DVec4, Mat4, Vec3, Vec4};
 
 /// A camera, as the kernels have it.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,6 +1,6 @@
 //! Light that stands still against the camera.
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 /// A sky, in camera axes (right, up, toward the viewer).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@
 //! is estimated from the depth of the picture itself, which takes one pass instead of 160.
 
 use bytemuck::{Pod, Zeroable};
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 use super::pipelines::{render_pipeline, texture_entry};
 use super::renderer::{DEPTH, LIGHT, OUTLINE_BRIGHTNESS, OUTLINE_WIDTH, View, depth_state, view_of};

@@ -1,7 +1,7 @@
 //! The kernels of `openness.wgsl`: what vertices see of the sky past the shape itself.
 
 use bytemuck::{Pod, Zeroable};
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 
 use super::{Camera, Scene};
 use crate::context::{GpuContext, GpuError};

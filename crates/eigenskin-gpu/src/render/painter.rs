@@ -1,6 +1,6 @@
 //! The report's pictures, painted here.
 
-use eigenskin::glam::Vec4;
+use eigenskin_core::glam::Vec4;
 use eigenskin_report::picture::PictureError;
 use eigenskin_report::picture::painter::{PaintedPanel, PaintedPixel, PanelPainter, PanelScene};
 

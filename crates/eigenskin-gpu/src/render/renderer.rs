@@ -1,7 +1,7 @@
 //! Paints a scene: light and depth at several samples per pixel, then pixels.
 
 use bytemuck::{Pod, Zeroable};
-use eigenskin::glam::{Vec3, Vec4};
+use eigenskin_core::glam::{Vec3, Vec4};
 
 use super::openness::{OpennessPass, ShapeBuffers};
 use super::pipelines::{self, render_pipeline, texture_entry};

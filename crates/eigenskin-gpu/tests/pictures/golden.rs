@@ -7,12 +7,12 @@ use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use eigenskin::characters::hand;
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
-use eigenskin::model::Model;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_characters::hand;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::model::Model;
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::render::{Camera, DrawParams, Renderer, Scene, Surface, Wireframe};
 
 use crate::adapter::context;

@@ -1,6 +1,6 @@
 //! Frames of the live renderer: where things are, which colours they have, and what is behind.
 
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_gpu::render::{
     Background, Camera, LiveFrame, LiveRenderer, LiveSurface, Projection, Renderer, Scene, Wireframe,
 };

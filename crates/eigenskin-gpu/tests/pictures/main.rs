@@ -9,7 +9,7 @@ mod live;
 mod painter;
 
 use adapter::context;
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_gpu::GpuError;
 use eigenskin_gpu::render::{Camera, DrawParams, Openness, Projection, Renderer, Scene, Surface, Wireframe};
 

@@ -2,8 +2,8 @@
 //!
 //! `EIGENSKIN_SHOW_PICTURES=FOLDER` writes both, to be looked at.
 
-use eigenskin::characters::hand;
-use eigenskin::glam::Vec3;
+use eigenskin_characters::hand;
+use eigenskin_core::glam::Vec3;
 use eigenskin_gpu::render::GpuPainter;
 use eigenskin_report::picture::painter::{CpuPainter, PanelPainter};
 use eigenskin_report::picture::{Panel, PictureParams, Surface, View, draw_cutouts, draw_panels};

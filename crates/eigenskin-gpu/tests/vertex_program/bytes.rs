@@ -1,7 +1,7 @@
 //! What is uploaded, counted by hand.
 
-use eigenskin::model::{Frame, Stage};
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::model::{Frame, Stage};
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::frame::FrameTables;
 use eigenskin_gpu::tables::{HEAVIEST, ModelTables, Storage};
 use eigenskin_gpu::{GpuInstances, GpuModel, GpuModelParams};

@@ -4,7 +4,7 @@
 //! Every vertex of every instance is drawn as one point into a view port of one pixel (the view sends
 //! all points to its middle), and a fragment shader of the test stores what it got there.
 
-use eigenskin::glam::{Mat4, Vec3, Vec4};
+use eigenskin_core::glam::{Mat4, Vec3, Vec4};
 use eigenskin_gpu::cpu::{self, PosedVertex};
 use eigenskin_gpu::wgpu;
 use eigenskin_gpu::{GpuContext, GpuInstances, GpuModel, SkinCompute, SkinVertex};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::{Vec3, Vec4};
-use eigenskin::model::{Model, Stage};
-use eigenskin::pose::Pose;
-use eigenskin::skinning::PosedSkinning;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::{Vec3, Vec4};
+use eigenskin_core::model::{Model, Stage};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::PosedSkinning;
 use eigenskin_gpu::cpu::PosedVertex;
 use eigenskin_gpu::{GpuContext, GpuInstances, GpuModel, GpuModelParams, Storage};
 

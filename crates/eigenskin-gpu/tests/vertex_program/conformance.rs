@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
+use eigenskin_gltf::conformance::{Expectations, cases};
 use eigenskin_gpu::{GpuModel, GpuModelParams, Storage};
-use eigenskin_io::conformance::{Expectations, cases};
 
 use crate::adapter::context;
 use crate::capture::{computed, drawn};

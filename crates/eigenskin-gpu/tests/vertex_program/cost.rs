@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
-use eigenskin::pose::Pose;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::{GpuModel, GpuModelParams, SkinCompute, Storage, wgpu};
 
 use crate::adapter::context;

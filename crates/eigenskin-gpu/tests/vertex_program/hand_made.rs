@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use eigenskin::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Tail};
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
-use eigenskin::mesh::Mesh;
-use eigenskin::model::{DisplacementBasis, Layer, Model, Stage};
-use eigenskin::pose::Pose;
-use eigenskin::rig::{Control, Rig};
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::skinning::BaseSkinning;
-use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_core::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Tail};
+use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::model::{DisplacementBasis, Layer, Model, Stage};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::{Control, Rig};
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_core::weights::{Influence, SkinWeights};
 
 use crate::random_models::Random;
 
@@ -80,7 +80,7 @@ pub fn pose(rig: &Rig, seed: u64, turn: f64, stretch: f64, unit: f64) -> Pose {
     let skeleton = rig.skeleton();
     let mut local = skeleton.parent_from_joint(skeleton.rest_from_joint());
     for transform in &mut local {
-        let rotation = eigenskin::glam::DQuat::from_scaled_axis(random.vector(turn));
+        let rotation = eigenskin_core::glam::DQuat::from_scaled_axis(random.vector(turn));
         *transform *= DAffine3::from_rotation_translation(rotation, random.vector(0.05 * unit));
         *transform *= DAffine3::from_scale(DVec3::ONE + random.vector(stretch));
     }

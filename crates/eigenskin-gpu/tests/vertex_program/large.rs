@@ -1,7 +1,7 @@
 //! Many instances.
 
-use eigenskin::pose::Pose;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::BaseSkinning;
 
 use crate::adapter::context;
 use crate::compare::check;

@@ -15,7 +15,7 @@ mod cost;
 mod hand_made;
 mod large;
 mod random;
-#[path = "../../../eigenskin/tests/baked/random_models.rs"]
+#[path = "../../../eigenskin-core/tests/all/packed/random_models.rs"]
 mod random_models;
 mod refusals;
 mod special;

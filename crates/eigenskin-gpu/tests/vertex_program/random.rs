@@ -1,6 +1,6 @@
 //! Models from a seed.
 
-use eigenskin::pose::Pose;
+use eigenskin_core::pose::Pose;
 use proptest::prelude::*;
 
 use crate::adapter::context;

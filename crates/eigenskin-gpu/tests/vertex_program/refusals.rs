@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::deformers::{Base, Deformer, DeformerStack, Smoothing};
-use eigenskin::model::{Model, Stage};
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::deformers::{Base, Deformer, DeformerStack, Smoothing};
+use eigenskin_core::model::{Model, Stage};
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::tables::{ModelTables, Storage};
 use eigenskin_gpu::{GpuError, GpuInstances, GpuModel, GpuModelParams};
 

@@ -1,8 +1,8 @@
 //! Corners: nothing there, large turns, odd units, every kind of layer by itself.
 
-use eigenskin::glam::{Mat4, Vec4};
-use eigenskin::model::{Frame, Stage};
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::glam::{Mat4, Vec4};
+use eigenskin_core::model::{Frame, Stage};
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::cpu::skin_vertex;
 use eigenskin_gpu::{GpuModel, GpuModelParams};
 

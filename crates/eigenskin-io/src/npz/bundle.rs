@@ -3,19 +3,19 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use eigenskin::articulation::NamedPose;
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
-use eigenskin::mesh::Mesh;
-use eigenskin::pose::Pose;
-use eigenskin::rig::{Control, Rig};
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::{Control, Rig};
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{Influence, SkinWeights};
 
 use super::NpzError;
 use super::archive;
 use super::array::{Array, Data};
-use crate::WeightsMaker;
+use crate::gltf::WeightsMaker;
 use crate::gltf::rig::weights_note;
 
 const KEYS: [&str; 12] = [

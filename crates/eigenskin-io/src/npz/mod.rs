@@ -16,11 +16,11 @@ pub(crate) mod header;
 
 pub use bundle::{Bundle, has_examples};
 
-use eigenskin::examples::ExamplesError;
-use eigenskin::mesh::MeshError;
-use eigenskin::rig::RigError;
-use eigenskin::skeleton::SkeletonError;
-use eigenskin::weights::WeightsError;
+use eigenskin_core::examples::ExamplesError;
+use eigenskin_core::mesh::MeshError;
+use eigenskin_core::rig::RigError;
+use eigenskin_core::skeleton::SkeletonError;
+use eigenskin_core::weights::WeightsError;
 
 /// What can be wrong with a numpy bundle.
 #[derive(Debug, thiserror::Error)]

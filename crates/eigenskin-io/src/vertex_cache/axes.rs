@@ -1,6 +1,6 @@
 //! Other axes, other units, another place: which turn, factor and shift take a cache to the rig.
 
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 
 /// A signed permutation of the axes, a uniform factor and a shift: coordinate `i` of the rig is
 /// `signs[i] · factor ·` coordinate `axes[i]` of the cache `+ shift[i]`.

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use eigenskin::examples::{Example, ExampleSet, ExamplesError};
-use eigenskin::glam::Vec3;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, skinned_shape};
+use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, skinned_shape};
 
 use super::{Correspondence, CorrespondenceError, LARGEST_DRIFT, VertexCache};
 use crate::RigFile;
@@ -111,7 +111,7 @@ pub fn examples_from_clip(
 }
 
 /// Poses of a clip's keys, and which frames of a cache show them.
-pub(crate) struct ClipKeys {
+pub struct ClipKeys {
     /// `key`
     pub poses: Vec<Pose>,
     /// `key`

@@ -3,8 +3,8 @@
 //! Vertex order is no identity: programs merge, split and sort vertices. What both sides agree on is
 //! the rest shape. Vertices of a texture seam are several in a rig and one in a cache: many to one.
 
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::rig::Rig;
 
 use super::error::{CorrespondenceError, NAMED, flat_shading_hint};
 use super::neighbourhood::Neighbourhood;

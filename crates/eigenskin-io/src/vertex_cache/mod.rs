@@ -20,10 +20,10 @@ mod touching;
 
 use std::path::{Path, PathBuf};
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 pub use axes::AxesAndUnit;
-pub(crate) use clip_examples::ClipKeys;
+pub use clip_examples::ClipKeys;
 pub use clip_examples::{ClipExamplesError, examples_from_clip};
 pub use correspondence::{Correspondence, EXACT, LARGEST_DRIFT};
 pub use error::{CacheError, CorrespondenceError};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use eigenskin::pose::Pose;
+use eigenskin_core::pose::Pose;
 
 use super::natural_order;
 use crate::RigFile;

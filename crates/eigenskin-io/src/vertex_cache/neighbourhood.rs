@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 /// Points sorted into cells.
 pub struct Neighbourhood<'a> {

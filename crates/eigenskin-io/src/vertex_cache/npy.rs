@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::path::Path;
 
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 
 use super::{CacheError, VertexCache};
 use crate::npz::NpzError;

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 use super::{CacheError, LARGEST_CACHE, VertexCache, file_bytes, natural_order, save};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 use super::{CacheError, VertexCache, counts, frames_of, save};
 

@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use eigenskin::examples::{Example, ExampleSet, ExamplesError};
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
 use super::clip_examples::skinned;
 use super::error::flat_shading_hint;

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use eigenskin::glam::Vec3;
-use eigenskin::nearest_name;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::nearest_name;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
 
 use super::clip_examples::skinned;
 use super::error::flat_shading_hint;

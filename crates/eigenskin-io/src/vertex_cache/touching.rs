@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::rig::Rig;
 
 use super::{AxesAndUnit, EXACT, VertexCache};
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use eigenskin::deformers::BlackBox;
-use eigenskin::glam::DVec3;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
+use eigenskin_core::deformers::BlackBox;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
 use eigenskin_io::ExternalCommand;
 
 /// One visible line: print macros are silent in tests that pass.

@@ -5,16 +5,16 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use eigenskin::characters::{Character, arm, truth::true_shape};
-use eigenskin::glam::{DAffine3, DMat4, DVec3, Vec3};
-use eigenskin::mesh::Mesh;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::weights::{Influence, SkinWeights};
-use eigenskin_io::RigFile;
-use eigenskin_io::conformance::random::Random;
-use eigenskin_io::gltf::append::{self, Usage};
+use eigenskin_characters::{Character, arm, truth::true_shape};
+use eigenskin_core::glam::{DAffine3, DMat4, DVec3, Vec3};
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{Influence, SkinWeights};
+use eigenskin_gltf::RigFile;
+use eigenskin_gltf::append::{self, Usage};
+use eigenskin_gltf::conformance::random::Random;
 use serde_json::json;
 
 /// A rig file with the clip "poses", and the shapes at its keys.

@@ -6,12 +6,12 @@ pub mod viewer;
 use std::io::Write;
 use std::path::PathBuf;
 
-use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::glam::Vec3;
-use eigenskin::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_io::conformance::cases::Case;
-use eigenskin_io::conformance::random::Random;
-use eigenskin_io::gltf::document::Document;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_gltf::conformance::cases::Case;
+use eigenskin_gltf::conformance::random::Random;
+use eigenskin_gltf::document::Document;
 
 /// The folder with data of others, or one visible line that the test is left out.
 pub fn data(test: &str) -> Option<PathBuf> {

@@ -1,7 +1,7 @@
 //! What a stock viewer shows: morph, then skin, written here on top of the `gltf` crate, from the
 //! baked weights.
 
-use eigenskin::glam::{DMat3, DMat4, DVec3, Mat4, Quat, Vec3};
+use eigenskin_core::glam::{DMat3, DMat4, DVec3, Mat4, Quat, Vec3};
 
 /// Positions and normals in scene space at a key of an animation.
 pub struct Viewer {

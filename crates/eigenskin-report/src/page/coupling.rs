@@ -1,6 +1,6 @@
 //! Joints that move together: which pairs have layers of their own, and what each bought.
 
-use eigenskin::fit::CouplingReport;
+use eigenskin_fit::method::CouplingReport;
 use maud::{Markup, html};
 
 use super::Report;

@@ -1,7 +1,7 @@
 //! Where poses collapse the skin: what is sculpted there cannot be pulled back to rest.
 
-use eigenskin::examples::ExampleSet;
-use eigenskin::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::skinning::{BaseSkinning, EXACT_FROM, PosedSkinning};
 
 use super::figures::counted;
 use super::pictures::{HEIGHT, PictureLegend, PicturePanel, PictureRow, Shot, WIDTH};

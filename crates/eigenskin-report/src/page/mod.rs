@@ -15,11 +15,11 @@ mod simulation;
 mod summary;
 mod tables;
 
-use eigenskin::baselines::{MethodErrors, UnmeasuredMethod};
-use eigenskin::examples::ExampleSet;
-use eigenskin::fit::{EigenSkinFit, PsdFit};
-use eigenskin::metrics::Evaluation;
-use eigenskin::model::Model;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::model::Model;
+use eigenskin_fit::baselines::{MethodErrors, UnmeasuredMethod};
+use eigenskin_fit::method::{EigenSkinFit, PsdFit};
+use eigenskin_fit::metrics::Evaluation;
 use maud::{DOCTYPE, PreEscaped, html};
 
 pub use figures::{LengthUnit, bytes, counted, figure};

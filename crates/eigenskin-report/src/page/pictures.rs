@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::ExampleSet;
-use eigenskin::fit::JointReport;
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
-use eigenskin::metrics::{Evaluation, vertex_errors};
-use eigenskin::model::{Layer, Model};
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::model::{Layer, Model};
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_fit::method::JointReport;
+use eigenskin_fit::metrics::{Evaluation, vertex_errors};
 
 use super::figures::{LengthUnit, counted};
 use crate::picture::painter::PanelPainter;

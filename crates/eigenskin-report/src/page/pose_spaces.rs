@@ -1,7 +1,7 @@
 //! The pose spaces of a pose space deformation, in their order.
 
-use eigenskin::fit::PsdFit;
-use eigenskin::fit::psd::{DriverReport, SpaceReport};
+use eigenskin_fit::method::PsdFit;
+use eigenskin_fit::method::psd::{DriverReport, SpaceReport};
 use maud::{Markup, html};
 
 use super::Report;

@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use eigenskin::examples::ExampleSet;
-use eigenskin::supports::Mover;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::mover::Mover;
 use maud::{Markup, html};
 
 use super::chart::{Dot, DotChart, DotRow, svg, tick_label};

@@ -1,6 +1,6 @@
 //! Signals over joints: the parts of the skin, what their signals keep, and what more would buy.
 
-use eigenskin::fit::{ParameterizationFit, PartReport};
+use eigenskin_fit::method::{ParameterizationFit, PartReport};
 use maud::{Markup, html};
 
 use super::Report;

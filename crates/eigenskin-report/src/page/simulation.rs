@@ -1,6 +1,6 @@
 //! How the poses were made, where they come from a simulation.
 
-use eigenskin_io::{PoseRecord, SimulationRecord};
+use eigenskin_gltf::{PoseRecord, SimulationRecord};
 use maud::{Markup, html};
 
 use super::Report;

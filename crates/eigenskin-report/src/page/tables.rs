@@ -1,8 +1,8 @@
 //! Tables: methods side by side, and normals as two kinds of engine show them.
 
-use eigenskin::baselines::{Method, MethodErrors, UnmeasuredMethod, displacement_bytes};
-use eigenskin::metrics::ErrorSummary;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_fit::baselines::{Method, MethodErrors, UnmeasuredMethod, displacement_bytes};
+use eigenskin_fit::metrics::ErrorSummary;
 use maud::{Markup, html};
 
 use super::figures::{bytes, counted, figure, ratio};

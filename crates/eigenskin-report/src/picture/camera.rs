@@ -1,6 +1,6 @@
 //! One camera for all panels, framed on everything that any panel shows or on a part of it.
 
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 
 use super::View;
 use super::painter::PanelProjection;

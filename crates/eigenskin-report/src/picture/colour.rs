@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 
 /// The heat map from no error to the largest, in sRGB bytes: ivory, apricot, coral, wine, night.
 /// Every step is darker than the one before, so the order survives grey printing, and no error

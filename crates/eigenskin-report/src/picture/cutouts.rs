@@ -1,8 +1,8 @@
 //! Panels as pictures of their own, without background, captions or legend: for pages that bring
 //! these themselves.
 
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
 
 use super::colour::{bytes_from_linear, displacement_colour, heat_colour, linear_from_bytes};
 use super::painter::PanelPainter;

@@ -5,7 +5,7 @@
 //! it a fold loses is found at the vertices, from depth maps of many sky directions, and mixed
 //! across triangles: no shadow has an edge.
 
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::raster::{GridPoint, for_each_sample};

@@ -15,8 +15,8 @@ mod panel;
 mod raster;
 mod text;
 
-use eigenskin::glam::Vec3;
-use eigenskin::mesh::Mesh;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
 
 use camera::Camera;
 use canvas::Canvas;

@@ -1,7 +1,7 @@
 //! The step of a picture that can be done elsewhere: painting one panel into pixels. Framing, captions,
 //! legends and backgrounds stay here, so that pictures look alike whoever paints.
 
-use eigenskin::glam::{DVec3, Vec3};
+use eigenskin_core::glam::{DVec3, Vec3};
 
 use super::colour::{displacement_colour, heat_colour, linear_from_bytes};
 use super::panel::{self, Stage};

@@ -1,6 +1,6 @@
 //! One panel: a posed shape, lit and coloured.
 
-use eigenskin::glam::Vec3;
+use eigenskin_core::glam::Vec3;
 use rayon::prelude::*;
 
 use super::camera::{Camera, Projected};

@@ -1,7 +1,7 @@
 //! Which points of the lattice the bones hold.
 
-use eigenskin::glam::DVec3;
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::rig::Rig;
 use rayon::prelude::*;
 
 use super::{Bone, BoneParams, BonePlan, BoneWarning, HeldPoint};

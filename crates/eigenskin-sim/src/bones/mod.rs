@@ -9,8 +9,8 @@ mod segments;
 #[cfg(test)]
 mod tests;
 
-use eigenskin::glam::DVec3;
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::rig::Rig;
 
 use crate::lattice::Embedded;
 use crate::surface::Surface;

@@ -1,7 +1,7 @@
 //! Where bones run: from joint to joint, and from the last joint towards the skin.
 
-use eigenskin::glam::DVec3;
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::rig::Rig;
 
 use super::{Bone, BoneParams};
 use crate::surface::Surface;

@@ -1,10 +1,10 @@
 //! Tests of [`super::plan_bones`] and [`super::hold`].
 
-use eigenskin::characters::hand;
-use eigenskin::glam::{DAffine3, DVec3};
-use eigenskin::rig::Rig;
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_characters::hand;
+use eigenskin_core::glam::{DAffine3, DVec3};
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{Influence, SkinWeights};
 
 use super::*;
 use crate::lattice::FillParams;

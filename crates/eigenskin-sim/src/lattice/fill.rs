@@ -1,6 +1,6 @@
 //! The lattice of a character: cubes that hold some of its inside, one copy for each part of it.
 
-use eigenskin::glam::{DVec3, IVec3};
+use eigenskin_core::glam::{DVec3, IVec3};
 
 use super::voxels::{self, Grid, bits, order, voxel_centre};
 use super::{Lattice, corner_offset};

@@ -1,6 +1,6 @@
 //! Tests of [`super::fill`].
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 use super::*;
 use crate::surface::Surface;
@@ -92,10 +92,10 @@ fn holes_change_little() {
         assert_eq!(other.lattice.origin, whole.lattice.origin, "the bounds are to stay the same");
         let masks = |f: &Filling, cube| f.cells_of(cube).fold(0, |m, cell| m | f.voxels[cell]);
         let mut cubes: Vec<_> = whole.cubes.iter().chain(&other.cubes).copied().collect();
-        cubes.sort_unstable_by_key(eigenskin::glam::IVec3::to_array);
+        cubes.sort_unstable_by_key(eigenskin_core::glam::IVec3::to_array);
         cubes.dedup();
         let differ =
-            |&cube: &eigenskin::glam::IVec3| (masks(&whole, cube) ^ masks(&other, cube)).count_ones();
+            |&cube: &eigenskin_core::glam::IVec3| (masks(&whole, cube) ^ masks(&other, cube)).count_ones();
         let all: u32 = whole.voxels.iter().map(|mask| mask.count_ones()).sum();
         f64::from(cubes.iter().map(differ).sum::<u32>()) / f64::from(all)
     };

@@ -8,7 +8,7 @@ mod fill;
 mod fill_tests;
 pub mod voxels;
 
-use eigenskin::glam::{DAffine3, DVec3};
+use eigenskin_core::glam::{DAffine3, DVec3};
 
 pub use fill::{DroppedPiece, FillError, FillParams, Filling, fill};
 
@@ -140,7 +140,7 @@ pub(crate) fn trilinear_slopes(local: DVec3) -> [DVec3; 8] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenskin::glam::DQuat;
+    use eigenskin_core::glam::DQuat;
 
     #[test]
     fn embedded_points_follow_affine_motions_exactly() {

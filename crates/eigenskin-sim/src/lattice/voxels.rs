@@ -1,6 +1,6 @@
 //! Which parts of a grid lie inside of the skin: 4³ sub-voxels per cube, one bit for each.
 
-use eigenskin::glam::{DVec3, IVec3};
+use eigenskin_core::glam::{DVec3, IVec3};
 use rayon::prelude::*;
 
 use crate::winding::Winding;

@@ -4,9 +4,9 @@
 //! joint's bone, a bend that is already there at rest (it goes on bending that way), the palm for
 //! fingers, and the body's own left, up and front.
 
-use eigenskin::glam::DVec3;
-use eigenskin::pose::rotation_of;
-use eigenskin::skeleton::Skeleton;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::pose::rotation_of;
+use eigenskin_core::skeleton::Skeleton;
 
 use super::part::{Part, Place, Side};
 use super::table::Turn;

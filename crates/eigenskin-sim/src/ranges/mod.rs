@@ -9,9 +9,9 @@ pub mod table;
 
 use std::collections::BTreeMap;
 
-use eigenskin::articulation::DegreeOfFreedom;
-use eigenskin::glam::DVec3;
-use eigenskin::rig::Rig;
+use eigenskin_core::articulation::DegreeOfFreedom;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::rig::Rig;
 
 use axes::JointAxes;
 use part::{Part, Place};

@@ -1,7 +1,7 @@
 //! Which part of a body a joint is, by its name: WebXR hands, VRM, Mixamo, the Unreal mannequin,
 //! rigify, and plain words such as "leg_joint_L_2".
 
-use eigenskin::skeleton::Skeleton;
+use eigenskin_core::skeleton::Skeleton;
 
 /// A part of a body, named after the joint at its beginning (the knee is the lower leg's joint).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -236,8 +236,8 @@ fn part_of(words: &[String], before: Limb) -> (Part, Limb) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use eigenskin::glam::DAffine3;
-    use eigenskin::skeleton::Joint;
+    use eigenskin_core::glam::DAffine3;
+    use eigenskin_core::skeleton::Joint;
 
     fn chain(names: &[&str]) -> Vec<Place> {
         let joint = |(index, name): (usize, &&str)| Joint {

@@ -1,12 +1,12 @@
 //! Ranges must bend bodies the way bodies bend, whatever the axes of the file.
 
 use super::*;
-use eigenskin::articulation::Articulation;
-use eigenskin::characters::hand;
-use eigenskin::glam::{DAffine3, DQuat, Vec3};
-use eigenskin::mesh::Mesh;
-use eigenskin::skeleton::{Joint, Skeleton};
-use eigenskin::weights::{Influence, SkinWeights};
+use eigenskin_characters::hand;
+use eigenskin_core::articulation::Articulation;
+use eigenskin_core::glam::{DAffine3, DQuat, Vec3};
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{Influence, SkinWeights};
 
 /// A stick figure in T-pose: +Y up, +Z front, then turned as a whole, with unlike joint axes.
 fn figure(turned: DQuat) -> Rig {

@@ -1,6 +1,6 @@
 //! Deformed cells: which are around a point, and where within them it was at rest.
 
-use eigenskin::glam::{DMat3, DVec3, IVec3};
+use eigenskin_core::glam::{DMat3, DVec3, IVec3};
 use rayon::prelude::*;
 
 use super::REACH;

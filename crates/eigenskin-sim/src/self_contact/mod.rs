@@ -14,7 +14,7 @@ mod points;
 #[cfg(test)]
 mod tests;
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 use rayon::prelude::*;
 
 use crate::contact::ContactRow;

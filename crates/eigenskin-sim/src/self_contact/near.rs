@@ -1,6 +1,6 @@
 //! How far cells are from each other within the tissue: two fingers side by side are far apart.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 use rayon::prelude::*;
 
 use crate::lattice::Lattice;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 use crate::embedding::{Embedding, cell_below};
 use crate::lattice::{Embedded, Filling};

@@ -1,6 +1,6 @@
 //! Bars pressed together and a bar folded onto itself.
 
-use eigenskin::glam::{DAffine3, DQuat};
+use eigenskin_core::glam::{DAffine3, DQuat};
 
 use super::*;
 use crate::bones::HeldPoint;

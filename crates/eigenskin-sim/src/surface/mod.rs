@@ -4,8 +4,8 @@
 mod orientation;
 mod weld;
 
-use eigenskin::glam::DVec3;
-use eigenskin::mesh::Mesh;
+use eigenskin_core::glam::DVec3;
+use eigenskin_core::mesh::Mesh;
 
 use crate::union_find::UnionFind;
 use crate::winding::Winding;

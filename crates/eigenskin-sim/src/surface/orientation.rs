@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 /// What lies on both sides of every edge.
 pub(super) struct EdgeMap {

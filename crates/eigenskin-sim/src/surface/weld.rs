@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use eigenskin::glam::{DVec3, I64Vec3};
+use eigenskin_core::glam::{DVec3, I64Vec3};
 
 /// Distinct points in the order of their first vertex, and `vertex` → its point. A vertex joins
 /// the first point within `tolerance`.

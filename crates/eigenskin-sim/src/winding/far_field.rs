@@ -1,6 +1,6 @@
 //! Many triangles seen from far away.
 
-use eigenskin::glam::{DMat3, DVec3};
+use eigenskin_core::glam::{DMat3, DVec3};
 
 /// The field Σ n·r/|r|³ of some triangles, expanded about a centre to the third order.
 #[derive(Debug, Clone)]

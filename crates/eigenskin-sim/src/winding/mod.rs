@@ -7,7 +7,7 @@
 mod far_field;
 mod triangle;
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 use far_field::FarField;
 use triangle::{closest_point, solid_angle};

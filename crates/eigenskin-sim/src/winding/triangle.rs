@@ -1,6 +1,6 @@
 //! One triangle seen from a point: its solid angle, and what of it is nearest.
 
-use eigenskin::glam::DVec3;
+use eigenskin_core::glam::DVec3;
 
 /// Signed solid angle of a triangle (van Oosterom and Strackee 1983), `corners` relative to the
 /// eye; positive when the eye is behind the triangle.

@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use eigenskin::reference::guess_references;
-use eigenskin::rig::Rig;
-use eigenskin_io::{ReadOptions, read_rig};
+use eigenskin_core::reference::guess_references;
+use eigenskin_core::rig::Rig;
+use eigenskin_gltf::ReadOptions;
+use eigenskin_io::read_rig;
 
 /// The folder with data of others, or one visible line that the test is left out.
 pub fn folder(test: &str) -> Option<PathBuf> {

@@ -3,11 +3,11 @@
 use bevy::animation::graph::{AnimationGraph, AnimationGraphHandle};
 use bevy::mesh::morph::MorphWeights;
 use bevy::prelude::*;
-use eigenskin::evaluate::Evaluator;
-use eigenskin::glam::DAffine3;
-use eigenskin::pose::Pose;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::DAffine3;
+use eigenskin_core::pose::Pose;
 use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
-use eigenskin_io::gltf::document::Document;
+use eigenskin_gltf::document::Document;
 use serde_json::{Value, json};
 
 use crate::stage::{
@@ -88,7 +88,7 @@ fn clips_move_joints_first_and_baked_weights_are_replaced() {
         world.get_mut::<AnimationPlayer>(player).unwrap().play(node);
     }
 
-    let (_, model) = eigenskin_io::model_of(Document::from_bytes(&glb(CASE), None).unwrap()).unwrap();
+    let (_, model) = eigenskin_gltf::model_of(Document::from_bytes(&glb(CASE), None).unwrap()).unwrap();
     let mut reference = Evaluator::new(model.into());
     let (mut moved, mut baked_is_off) = (0f32, 0f32);
     let mut before = stage.weights(driven, CASE);

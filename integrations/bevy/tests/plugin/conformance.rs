@@ -1,6 +1,6 @@
 //! Every conformance vector, from joints in Bevy to weights in Bevy.
 
-use eigenskin::glam::DAffine3;
+use eigenskin_core::glam::DAffine3;
 
 use crate::stage::{Stage, assert_close, cases, expectations, expected_weights, glb, placement};
 

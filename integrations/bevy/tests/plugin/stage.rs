@@ -15,10 +15,10 @@ use bevy::prelude::*;
 use bevy::time::{TimePlugin, TimeUpdateStrategy};
 use bevy::transform::TransformPlugin;
 use bevy::world_serialization::WorldSerializationPlugin;
-use eigenskin::glam::{DAffine3, DMat4, DVec3};
+use eigenskin_core::glam::{DAffine3, DMat4, DVec3};
 use eigenskin_bevy::{EigenSkin, EigenSkinDrive, EigenSkinPlugin};
-use eigenskin_io::conformance::{Expectations, PoseExpectation};
-use eigenskin_io::gltf::container;
+use eigenskin_gltf::conformance::{Expectations, PoseExpectation};
+use eigenskin_gltf::container;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::SubscriberExt;
@@ -216,7 +216,7 @@ pub fn assert_close(found: &[f32], wanted: &[f32], place: &str) {
 pub fn placement() -> DAffine3 {
     DAffine3::from_scale_rotation_translation(
         DVec3::splat(1.7),
-        eigenskin::glam::DQuat::from_euler(eigenskin::glam::EulerRot::XYZ, 0.4, -1.1, 2.0),
+        eigenskin_core::glam::DQuat::from_euler(eigenskin_core::glam::EulerRot::XYZ, 0.4, -1.1, 2.0),
         DVec3::new(3.0, -2.0, 5.0),
     )
 }

@@ -4,7 +4,7 @@ use bevy::asset::LoadState;
 use bevy::mesh::morph::{MeshMorphWeights, MorphWeights};
 use bevy::mesh::skinning::SkinnedMesh;
 use bevy::prelude::*;
-use eigenskin::glam::DAffine3;
+use eigenskin_core::glam::DAffine3;
 use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
 use serde_json::Value;
 

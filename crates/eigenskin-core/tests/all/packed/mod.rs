@@ -1,0 +1,220 @@
+//! Baked models against the reference evaluator and against Equation 2 written out in f64.
+
+mod outputs;
+mod random_models;
+
+use std::sync::Arc;
+
+use eigenskin_core::deformers::Base;
+use eigenskin_core::deformers::{Deformer, DeformerStack, Smoothing};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::glam::{DAffine3, DMat3, DVec3, Vec3};
+use eigenskin_core::model::{Frame, Model, Stage};
+use eigenskin_core::packed::{
+    BakeError, BakeParams, BakedEvaluator, BakedModel, Block, LANES, Output, Path, Storage,
+};
+use eigenskin_core::pose::{Pose, rotation_of};
+use eigenskin_core::skinning::BaseSkinning;
+use proptest::prelude::*;
+use random_models::{Random, Shape, model, pose, shapes};
+
+const STORAGES: [(Storage, f64); 3] = [(Storage::F32, 1e-6), (Storage::F16, 1e-4), (Storage::I16, 1e-5)];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn every_path_and_storage_equals_the_reference(shape in shapes(1..9, 2..14, 0..6), scaled in any::<bool>()) {
+        let model = model(shape);
+        let rig = model.rig().clone();
+        let mut reference = Evaluator::new(model.clone());
+        let mut random = Random(shape.seed ^ 1);
+        let poses: Vec<Pose> = (0..2).map(|_| pose(&mut random, &rig, scaled)).collect();
+        let mut expected = vec![Vec3::ZERO; rig.vertex_count()];
+        let mut expected_normals = expected.clone();
+        let (mut positions, mut normals) = (expected.clone(), expected.clone());
+        for (storage, tolerance) in STORAGES {
+            let baked = Arc::new(BakedModel::new(&model, &BakeParams { storage }).unwrap());
+            check_order(&baked, &rig);
+            for &path in Path::available() {
+                let mut evaluator = BakedEvaluator::with_path(baked.clone(), path).unwrap();
+                for pose in &poses {
+                    reference.evaluate(pose, &mut expected, Some(&mut expected_normals));
+                    positions.fill(Vec3::NAN);
+                    normals.fill(Vec3::NAN);
+                    evaluator.evaluate(pose, &mut positions, Some(&mut normals));
+                    for (own, expected) in evaluator.coordinates().iter().zip(reference.coordinates()) {
+                        prop_assert!((own - expected).abs() <= 3e-7 * expected.abs().max(1e-3), "{own} {expected}");
+                    }
+                    let (written_out, normal_lengths) = written_out(&model, pose, reference.coordinates());
+                    for vertex in 0..rig.vertex_count() {
+                        let error = positions[vertex].as_dvec3() - expected[vertex].as_dvec3();
+                        let relative = error.length() / rig.mesh().size();
+                        prop_assert!(relative < tolerance, "{storage:?} {path:?} vertex {vertex}: {relative:e}");
+                        if shape.base == BaseSkinning::LinearBlend {
+                            let error = positions[vertex].as_dvec3() - written_out[vertex];
+                            prop_assert!(error.length() < tolerance * rig.mesh().size());
+                        }
+                        // Normals that nearly vanish have no direction to compare.
+                        if normal_lengths[vertex] > 0.2 {
+                            let angle = normals[vertex].as_dvec3()
+                                .angle_between(expected_normals[vertex].as_dvec3()).to_degrees();
+                            prop_assert!(angle < 0.1, "{storage:?} {path:?} vertex {vertex}: {angle}°");
+                            prop_assert!((normals[vertex].length() - 1.0).abs() < 1e-5);
+                        }
+                    }
+                    check_baked_order(&mut evaluator, pose, &positions, &normals);
+                }
+            }
+        }
+    }
+}
+
+/// Every vertex is in some lane, and blocks are not half empty.
+fn check_order(baked: &BakedModel, rig: &eigenskin_core::rig::Rig) {
+    let mut seen = vec![false; rig.vertex_count()];
+    for &vertex in baked.vertices().as_flattened() {
+        seen[vertex as usize] = true;
+    }
+    assert!(seen.iter().all(|&seen| seen));
+    assert!(baked.block_count() * LANES < 2 * rig.vertex_count() + LANES);
+    assert!(baked.report().groups <= baked.block_count());
+}
+
+/// Baked order has the same numbers, with and without normals.
+fn check_baked_order(evaluator: &mut BakedEvaluator, pose: &Pose, positions: &[Vec3], normals: &[Vec3]) {
+    let baked = evaluator.model().clone();
+    let mut blocks = vec![Block::default(); baked.block_count()];
+    let (mut normal_blocks, mut alone) = (blocks.clone(), blocks.clone());
+    let normals_too = Some(&mut normal_blocks[..]);
+    evaluator
+        .evaluate_to(pose, Output::Blocks { positions: &mut blocks, normals: normals_too, tangents: None });
+    evaluator.evaluate_to(pose, Output::Blocks { positions: &mut alone, normals: None, tangents: None });
+    assert_eq!(evaluator.computed_layers(), 0, "nothing has moved");
+    for (block, vertices) in baked.vertices().iter().enumerate() {
+        for (lane, &vertex) in vertices.iter().enumerate() {
+            for axis in 0..3 {
+                assert_eq!(blocks[block].0[axis][lane], positions[vertex as usize][axis]);
+                assert_eq!(alone[block].0[axis][lane], positions[vertex as usize][axis]);
+                assert_eq!(normal_blocks[block].0[axis][lane], normals[vertex as usize][axis]);
+            }
+        }
+    }
+}
+
+/// Positions (on linear blending) and lengths of normals before they become one, straight from the
+/// formula, sharing nothing with either evaluator.
+fn written_out(model: &Model, pose: &Pose, coordinates: &[f32]) -> (Vec<DVec3>, Vec<f64>) {
+    let rig = model.rig();
+    let skeleton = rig.skeleton();
+    let joints: Vec<DAffine3> = (0..skeleton.joint_count())
+        .map(|j| pose.world_from_joint[j] * skeleton.joints()[j].joint_from_rest)
+        .collect();
+    (0..rig.vertex_count())
+        .map(|vertex| {
+            let mut rest = rig.mesh().positions()[vertex].as_dvec3();
+            let mut normal = rig.mesh().normals()[vertex].as_dvec3();
+            let mut added = DVec3::ZERO;
+            let mut first = 0;
+            for layer in model.layers() {
+                let own = &coordinates[first..first + layer.component_count()];
+                first += own.len();
+                let Ok(entry) = layer.support.binary_search(&(vertex as u32)) else { continue };
+                let field = |fields: &[Vec3]| -> DVec3 {
+                    (0..own.len())
+                        .map(|k| f64::from(own[k]) * fields[k * layer.support.len() + entry].as_dvec3())
+                        .sum()
+                };
+                let displacement = field(&layer.basis.positions);
+                let frame = match layer.stage {
+                    Stage::BeforeSkinning => {
+                        rest += displacement;
+                        if !layer.basis.normals.is_empty() {
+                            normal += field(&layer.basis.normals);
+                        }
+                        continue;
+                    }
+                    Stage::AfterSkinning { frame: Frame::Root } => skeleton.first_root(),
+                    Stage::AfterSkinning { frame: Frame::Joint(joint) } => Some(joint),
+                    Stage::AfterSkinning { frame: Frame::HeaviestJoint } => {
+                        rig.weights().of(vertex).first().map(|influence| influence.joint as usize)
+                    }
+                };
+                added += match frame {
+                    Some(joint) => DMat3::from_quat(rotation_of(joints[joint].matrix3)) * displacement,
+                    None => displacement,
+                };
+            }
+            let influences = rig.weights().of(vertex);
+            if influences.is_empty() {
+                return (rest + added, normal.length());
+            }
+            let blend = |of: &dyn Fn(&DAffine3) -> DVec3| -> DVec3 {
+                influences.iter().map(|i| f64::from(i.weight) * of(&joints[i.joint as usize])).sum()
+            };
+            let posed = blend(&|joint| joint.transform_point3(rest));
+            (posed + added, blend(&|joint| joint.transform_vector3(normal)).length())
+        })
+        .unzip()
+}
+
+fn one(storage: Storage, layers: usize) -> (Arc<Model>, BakedModel) {
+    let base = BaseSkinning::LinearBlend;
+    let model = model(Shape { seed: 5, base, joints: 4, influences: 4, rings: 12, layers, offset: 0.0 });
+    let baked = BakedModel::new(&model, &BakeParams { storage }).unwrap();
+    (model, baked)
+}
+
+#[test]
+fn reports_say_what_storage_costs() {
+    let (_, exact) = one(Storage::F32, 6);
+    let (_, half) = one(Storage::F16, 6);
+    let (_, integer) = one(Storage::I16, 6);
+    assert_eq!(exact.report().storage_error, 0.0);
+    // Half a unit in the last place of numbers just below the largest power of two; half a step.
+    assert!((1e-4..5e-4).contains(&half.report().storage_error), "{:?}", half.report());
+    assert!((1e-5..1.6e-5).contains(&integer.report().storage_error), "{:?}", integer.report());
+    let (_, plain) = one(Storage::F32, 0);
+    let displacements = |baked: &BakedModel| {
+        let plain = plain.report();
+        baked.report().bytes_per_vertex * baked.report().vertices as f64
+            - plain.bytes_per_vertex * plain.vertices as f64
+    };
+    assert!(displacements(&exact) > displacements(&half));
+    assert_eq!(half.report().bytes_per_vertex, integer.report().bytes_per_vertex);
+    assert!(exact.report().padding < 0.2 && exact.report().padding >= 0.0);
+}
+
+#[test]
+fn layers_that_see_nothing_new_are_not_computed() {
+    let (model, baked) = one(Storage::F32, 6);
+    let mut evaluator = BakedEvaluator::new(Arc::new(baked));
+    let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];
+    let mut at = pose(&mut Random(3), model.rig(), false);
+    evaluator.evaluate(&at, &mut positions, None);
+    assert_eq!(evaluator.computed_layers(), model.layers().len());
+    at.controls[0] += 0.3;
+    evaluator.evaluate(&at, &mut positions, None);
+    let mut reference = Evaluator::new(model.clone());
+    for (own, expected) in evaluator.coordinates().iter().zip(reference.drive(&at)) {
+        assert!((own - expected).abs() <= 3e-7 * expected.abs().max(1e-3));
+    }
+    let looking = model.layers().iter().filter(|layer| {
+        layer.driver.groups.iter().any(|group| {
+            matches!(group.source, eigenskin_core::driver::FeatureSource::Control { control: 0, .. })
+        })
+    });
+    let looking = looking.count();
+    assert!(looking > 0 && looking < model.layers().len(), "the model tests something");
+    assert_eq!(evaluator.computed_layers(), looking);
+}
+
+#[test]
+fn chains_of_deformers_are_refused_by_name() {
+    let (model, _) = one(Storage::F32, 0);
+    let steps =
+        vec![Deformer::Skinning(BaseSkinning::LinearBlend), Deformer::Smoothing(Smoothing::corrective())];
+    let stack = DeformerStack { name: "smooth".into(), steps };
+    let chained = Model::new(model.rig().clone(), Base::Deformers(Arc::new(stack)), Vec::new()).unwrap();
+    let error = BakedModel::new(&chained, &BakeParams::default()).unwrap_err();
+    assert_eq!(error, BakeError::Deformers { name: "smooth".into() });
+}

@@ -1,0 +1,56 @@
+//! How long fitting takes: the built-in hand with the paper's two triangle counts and its number of
+//! poses. Times are of this machine and moment; what can be compared is the ratio to evaluating the
+//! model once in each of the poses, on one thread.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and may fail")]
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use eigenskin_characters::truth::SweptSkin;
+use eigenskin_characters::{Character, hand};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+
+fn main() {
+    println!("triangles  vertices  poses      fit  evaluating all poses  fit / evaluating");
+    for triangles in [13_976, 55_904] {
+        let set = examples(&hand(triangles).unwrap());
+        let fit = best_of(3, || {
+            std::hint::black_box(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap());
+        });
+        let model = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model;
+        let mut evaluator = Evaluator::new(Arc::new(model));
+        let mut positions = vec![Vec3::ZERO; set.rig().vertex_count()];
+        let mut normals = positions.clone();
+        let evaluate = best_of(3, || {
+            for example in set.examples() {
+                evaluator.evaluate(&example.pose, &mut positions, Some(&mut normals));
+            }
+        });
+        println!(
+            "{triangles:>9}  {:>8}  {:>5}  {:>5.2} s  {:>18.2} s  {:>16.2}",
+            set.rig().vertex_count(),
+            set.len(),
+            fit.as_secs_f64(),
+            evaluate.as_secs_f64(),
+            fit.as_secs_f64() / evaluate.as_secs_f64(),
+        );
+    }
+}
+
+fn examples(character: &Character) -> ExampleSet {
+    SweptSkin::new(character).examples(character.single_joint_poses(6).into_iter().take(120)).unwrap()
+}
+
+fn best_of(times: usize, mut work: impl FnMut()) -> Duration {
+    (0..times)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .min()
+        .unwrap_or_default()
+}

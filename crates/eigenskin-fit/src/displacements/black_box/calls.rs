@@ -1,0 +1,29 @@
+//! Calls of a black box: counted, and what it answers checked.
+
+use glam::DVec3;
+
+use eigenskin_core::deformers::{BlackBox, BlackBoxError};
+use eigenskin_core::pose::Pose;
+
+pub(super) struct Calls<'a> {
+    black_box: &'a mut dyn BlackBox,
+    pose: &'a Pose,
+    pub made: usize,
+}
+
+impl<'a> Calls<'a> {
+    pub fn new(black_box: &'a mut dyn BlackBox, pose: &'a Pose) -> Self {
+        Self { black_box, pose, made: 0 }
+    }
+
+    /// Deforms points near rest (`vertex`).
+    pub fn deform(&mut self, near_rest: &[DVec3]) -> Result<Vec<DVec3>, BlackBoxError> {
+        let mut posed = vec![DVec3::ZERO; near_rest.len()];
+        self.made += 1;
+        self.black_box.deform(self.pose, near_rest, &mut posed)?;
+        match posed.iter().position(|p| !p.is_finite()) {
+            Some(vertex) => Err(BlackBoxError::NotFinite { vertex }),
+            None => Ok(posed),
+        }
+    }
+}

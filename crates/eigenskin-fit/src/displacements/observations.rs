@@ -1,0 +1,71 @@
+//! What a fit learns from: poses, and what they do to the rest shape.
+
+use std::sync::Arc;
+
+use super::pulled_back::PullBackError;
+use super::set_displacements::{RestDisplacements, rest_displacements};
+use eigenskin_core::deformers::Base;
+use eigenskin_core::examples::{ExampleSet, ExamplesError, MergedExample};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+
+/// Distinct poses of a rig, none of them rest, and their displacements.
+#[derive(Debug, Clone)]
+pub struct Observations {
+    /// the rig
+    pub rig: Arc<Rig>,
+    /// `example`
+    pub names: Vec<String>,
+    /// `example`
+    pub poses: Vec<Pose>,
+    /// what the displacements are added before
+    pub base: Base,
+    /// what the examples do to the rest shape
+    pub displacements: RestDisplacements,
+    /// examples left out since they say nothing new
+    pub merged: Vec<MergedExample>,
+}
+
+/// Examples × points of a large set: what a fit leaves of them, held for five folds, is a gigabyte.
+const LARGE: usize = 8 << 20;
+
+/// Why examples cannot be learnt from.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ObservationsError {
+    /// Something about the examples.
+    #[error(transparent)]
+    Examples(#[from] ExamplesError),
+    /// An example that was not inverted through the deformers.
+    #[error(transparent)]
+    PullBack(#[from] PullBackError),
+}
+
+impl Observations {
+    /// Of a set in memory. With `allow_compromise` (a ridge), equal poses may have different shapes.
+    pub fn of(set: &ExampleSet, base: &Base, allow_compromise: bool) -> Result<Self, ObservationsError> {
+        let (set, merged) = set.for_training(allow_compromise)?;
+        Ok(Self {
+            rig: set.rig().clone(),
+            names: set.examples().iter().map(|example| example.name.clone()).collect(),
+            poses: set.examples().iter().map(|example| example.pose.clone()).collect(),
+            base: base.clone(),
+            displacements: rest_displacements(&set, base)?,
+            merged,
+        })
+    }
+
+    /// Whether there is so much that fits leave out searches which look at all of it again and again.
+    pub fn is_large(&self) -> bool {
+        self.len() * self.displacements.points.group_count() > LARGE
+    }
+
+    /// Number of examples.
+    pub fn len(&self) -> usize {
+        self.poses.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.poses.is_empty()
+    }
+}

@@ -1,0 +1,364 @@
+//! Radial basis interpolation of coordinates over poses (EigenSkin §2.4, Lewis §3.2, Kim §3).
+//!
+//! ```text
+//! ⎡ Φ + R  Q ⎤ ⎡ coefficients ⎤   ⎡ values ⎤
+//! ⎣  Qᵀ    0 ⎦ ⎣     tail     ⎦ = ⎣   0    ⎦
+//! ```
+//! Φ is not always positive definite (geodesic distances, widths that differ per centre), hence
+//! pivoted LU. R is the ridge: zero in the row of rest, so that rest stays exact while examples
+//! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
+
+use rayon::prelude::*;
+
+use super::samples::Samples;
+use crate::numeric::{self, Matrix};
+use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Kernel, Tail};
+
+/// How to interpolate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RbfParams {
+    /// radial function; default Gaussian
+    pub kernel: Kernel,
+    /// width of the kernels; default by leave-one-out
+    pub width: Width,
+    /// how far examples may give way; default automatic
+    pub ridge: Ridge,
+    /// polynomial part; default the least that the kernel needs
+    pub tail: TailChoice,
+}
+
+impl Default for RbfParams {
+    fn default() -> Self {
+        Self {
+            kernel: Kernel::Gaussian,
+            width: Width::LeaveOneOut,
+            ridge: Ridge::Automatic,
+            tail: TailChoice::Automatic,
+        }
+    }
+}
+
+/// How far examples may give way: a number added to the diagonal of Φ, where φ(0) is 1 for the
+/// kernels that decay.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Ridge {
+    /// Exact, unless there are many examples ([`MANY`]), the width is automatic too, and a ridge
+    /// takes a quarter off the leave-one-out error: crowded, contradictory motion data.
+    Automatic,
+    /// this much; 0 is exact
+    Fixed(f64),
+}
+
+/// Up to this number, examples are taken to be made with care and are hit exactly.
+pub const MANY: usize = 20;
+/// What an automatic ridge tries.
+pub(super) const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
+
+/// The width of the kernels, in feature units (radians for rotations).
+#[derive(Debug, Clone, PartialEq)]
+pub enum Width {
+    /// the one that predicts left-out examples best
+    LeaveOneOut,
+    /// one for all
+    Fixed(f64),
+    /// `sample`, rest first
+    PerCentre(Vec<f64>),
+}
+
+/// The polynomial part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TailChoice {
+    /// the least that the kernel needs
+    Automatic,
+    /// none
+    None,
+    /// a constant
+    Constant,
+    /// a constant and slopes
+    Linear,
+}
+
+/// A fitted driver and how it was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RbfFit {
+    /// from a pose to one coordinate per output
+    pub driver: Driver,
+    /// what examples may give way by; 0 is exact
+    pub ridge: f64,
+    /// 1-norm condition number of the system
+    pub condition: f64,
+    /// √(mean over samples of ‖leave-one-out error‖²), rest not left out, in the values' unit;
+    /// zero for a single example, which predicts nothing
+    pub leave_one_out: f64,
+}
+
+/// Why an interpolant could not be fitted.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RbfError {
+    /// Two samples are (nearly) one.
+    #[error(
+        "poses {first} and {second} are too close for exact interpolation (condition {condition:.1e}); leave one out or give a ridge such as 0.001"
+    )]
+    Singular {
+        /// the closest pair: the one
+        first: usize,
+        /// the closest pair: the other
+        second: usize,
+        /// condition of the system
+        condition: f64,
+    },
+    /// A width or ridge that makes no sense.
+    #[error("{what} must be a finite number {bound}, not {value}")]
+    BadParameter {
+        /// which one
+        what: &'static str,
+        /// what it must be
+        bound: &'static str,
+        /// what it is
+        value: f64,
+    },
+}
+
+/// Beyond this condition the solution has lost too many digits to reproduce the examples.
+const WORST_CONDITION: f64 = 1e14;
+/// Automatic widths stay below this condition.
+const COMFORTABLE_CONDITION: f64 = 1e9;
+
+/// Directions that the poses span by less than this share of the widest are noise of `f32`
+/// transforms; a slope fitted to noise would run away.
+const TAIL_RANK: f64 = 1e-4;
+
+/// Interpolates `values` (`sample × output`, rest first and zero) over the samples.
+pub fn fit_rbf(samples: &Samples, values: &[f64], params: &RbfParams) -> Result<RbfFit, RbfError> {
+    let count = samples.count();
+    let bad = |what, bound, value| Err(RbfError::BadParameter { what, bound, value });
+    let exact_or_given = match params.ridge {
+        Ridge::Automatic => 0.0,
+        Ridge::Fixed(ridge) if ridge.is_finite() && ridge >= 0.0 => ridge,
+        Ridge::Fixed(ridge) => return bad("the ridge", "that is not negative", ridge),
+    };
+    let given = match &params.width {
+        Width::LeaveOneOut => &[][..],
+        Width::Fixed(width) => std::slice::from_ref(width),
+        Width::PerCentre(widths) => widths,
+    };
+    if let Some(&width) = given.iter().find(|&&w| !(w.is_finite() && w > 0.0)) {
+        return bad("a kernel width", "above zero", width);
+    }
+    let system = System::new(samples, values, params);
+    let solution = match &params.width {
+        Width::Fixed(width) => system.solve(vec![*width; count], exact_or_given),
+        Width::PerCentre(widths) => system.solve(widths.clone(), exact_or_given),
+        Width::LeaveOneOut => {
+            let exact = system.best_width(exact_or_given);
+            let with_ridge = (params.ridge == Ridge::Automatic && count > MANY)
+                .then(|| RIDGES.map(|ridge| system.best_width(ridge)))
+                .into_iter()
+                .flatten()
+                .min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
+            match with_ridge {
+                Some(other) if other.leave_one_out < 0.75 * exact.leave_one_out => other,
+                _ => exact,
+            }
+        }
+    };
+    if solution.condition > WORST_CONDITION {
+        let (first, second) = closest_pair(samples);
+        return Err(RbfError::Singular { first, second, condition: solution.condition });
+    }
+    Ok(system.into_fit(solution))
+}
+
+/// What does not depend on the width.
+struct System<'a> {
+    samples: &'a Samples,
+    params: &'a RbfParams,
+    /// `sample × output`
+    values: Matrix,
+    /// `sample × sample`
+    distances: Matrix,
+    /// `sample × tail term`, orthonormal columns
+    tail_basis: Matrix,
+    /// `polynomial × tail term`: polynomial coefficients of the columns above
+    polynomials: Matrix,
+    tail: TailChoice,
+}
+
+struct Solution {
+    widths: Vec<f64>,
+    ridge: f64,
+    /// `(sample + tail term) × output`
+    unknowns: Matrix,
+    condition: f64,
+    leave_one_out: f64,
+}
+
+impl<'a> System<'a> {
+    fn new(samples: &'a Samples, values: &[f64], params: &'a RbfParams) -> Self {
+        let count = samples.count();
+        let outputs = values.len() / count;
+        let tail = params.tail.for_kernel(params.kernel);
+        let (tail_basis, polynomials) = spanned(&polynomials_at(samples, tail));
+        Self {
+            samples,
+            params,
+            values: Matrix::from_fn(count, outputs, |sample, output| values[sample * outputs + output]),
+            distances: Matrix::from_fn(count, count, |a, b| samples.distance(a, b)),
+            tail_basis,
+            polynomials,
+            tail,
+        }
+    }
+
+    fn solve(&self, widths: Vec<f64>, ridge: f64) -> Solution {
+        let (count, terms) = (self.tail_basis.nrows(), self.tail_basis.ncols());
+        let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
+            match (row < count, column < count) {
+                (true, true) => {
+                    let ridge = if row == column && row != 0 { ridge } else { 0.0 };
+                    self.params.kernel.value(self.distances[(row, column)], widths[column]) + ridge
+                }
+                (true, false) => self.tail_basis[(row, column - count)],
+                (false, true) => self.tail_basis[(column, row - count)],
+                (false, false) => 0.0,
+            }
+        });
+        let inverse = numeric::invert(&matrix);
+        let unknowns = inverse.matrix.get(.., ..count) * &self.values;
+        // Left-out errors without refitting: e_k = c_k / (M⁻¹)_kk.
+        let mut sum = 0.0;
+        for sample in 1..count {
+            let pivot = inverse.matrix[(sample, sample)];
+            for output in 0..self.values.ncols() {
+                let error = unknowns[(sample, output)] / pivot;
+                // A tail that alone interpolates has c = 0 and pivot 0: it says nothing about itself.
+                sum += if pivot == 0.0 { 0.0 } else { error * error };
+            }
+        }
+        let leave_one_out = if count > 2 { (sum / (count - 1) as f64).sqrt() } else { 0.0 };
+        Solution { widths, ridge, unknowns, condition: inverse.condition, leave_one_out }
+    }
+
+    /// The width with the smallest leave-one-out error among those of comfortable condition, on
+    /// a fixed grid from half the smallest to the largest distance: wider kernels are polynomials
+    /// in disguise, which run away outside the examples.
+    fn best_width(&self, ridge: f64) -> Solution {
+        const STEPS: usize = 32;
+        let count = self.samples.count();
+        if !self.params.kernel.has_width() {
+            return self.solve(vec![1.0; count], ridge);
+        }
+        let (mut nearest, mut furthest) = (f64::INFINITY, 0.0f64);
+        for a in 0..count {
+            for b in 0..a {
+                let distance = self.distances[(a, b)];
+                furthest = furthest.max(distance);
+                if distance > 0.0 {
+                    nearest = nearest.min(distance);
+                }
+            }
+        }
+        if !nearest.is_finite() {
+            return self.solve(vec![1.0; count], ridge);
+        }
+        let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
+        let mut best: Option<Solution> = None;
+        let solutions: Vec<Solution> = (0..=STEPS)
+            .into_par_iter()
+            .map(|step| {
+                let width = low * (high / low).powf(step as f64 / STEPS as f64);
+                self.solve(vec![width; count], ridge)
+            })
+            .collect();
+        for next in solutions {
+            let better = best.as_ref().is_none_or(|best| {
+                match (next.condition <= COMFORTABLE_CONDITION, best.condition <= COMFORTABLE_CONDITION) {
+                    // Two examples or fewer predict nothing: the widest comfortable kernel is smoothest.
+                    (true, true) => next.leave_one_out <= best.leave_one_out,
+                    (false, false) => next.condition < best.condition,
+                    (comfortable, _) => comfortable,
+                }
+            });
+            if better {
+                best = Some(next);
+            }
+        }
+        best.unwrap_or_else(|| self.solve(vec![1.0; count], ridge))
+    }
+
+    fn into_fit(self, solution: Solution) -> RbfFit {
+        let (count, outputs) = (self.samples.count(), self.values.ncols());
+        let row_major = |matrix: &Matrix, rows: usize| -> Vec<f64> {
+            (0..rows).flat_map(|row| (0..outputs).map(move |output| matrix[(row, output)])).collect()
+        };
+        let coefficients = row_major(&solution.unknowns, count);
+        let tail_coefficients = &self.polynomials * solution.unknowns.get(count.., ..);
+        let flat = row_major(&tail_coefficients, tail_coefficients.nrows());
+        let tail = match self.tail {
+            TailChoice::None | TailChoice::Automatic => Tail::None,
+            TailChoice::Constant => Tail::Constant(flat),
+            TailChoice::Linear => Tail::Linear(flat),
+        };
+        let driver = Driver {
+            groups: self.samples.groups.clone(),
+            combine: Combine::Distance,
+            interpolant: Interpolant::Rbf {
+                kernel: self.params.kernel,
+                centres: self.samples.features.clone(),
+                widths: solution.widths,
+                coefficients,
+                tail,
+            },
+            clamp: Clamp::None,
+        };
+        RbfFit {
+            driver,
+            ridge: solution.ridge,
+            condition: solution.condition,
+            leave_one_out: solution.leave_one_out,
+        }
+    }
+}
+
+impl TailChoice {
+    /// The choice with `Automatic` replaced by what the kernel needs.
+    pub(super) fn for_kernel(self, kernel: Kernel) -> Self {
+        match (self, kernel.least_tail_degree()) {
+            (Self::Automatic, -1) => Self::None,
+            (Self::Automatic, 0) => Self::Constant,
+            (Self::Automatic, _) => Self::Linear,
+            (chosen, _) => chosen,
+        }
+    }
+}
+
+/// The tail's polynomials at the samples, `sample × polynomial`.
+pub(super) fn polynomials_at(samples: &Samples, tail: TailChoice) -> Matrix {
+    let terms = match tail {
+        TailChoice::None | TailChoice::Automatic => 0,
+        TailChoice::Constant => 1,
+        TailChoice::Linear => 1 + samples.linear_of(0).len(),
+    };
+    let value = |sample, term: usize| if term == 0 { 1.0 } else { samples.linear_of(sample)[term - 1] };
+    Matrix::from_fn(samples.count(), terms, value)
+}
+
+/// An orthonormal basis of the columns' span, and the combination of columns that makes each
+/// basis vector (`column × basis vector`). Poses that do not span all features (a hinge described
+/// by a rotation vector) get the tail of minimum norm.
+pub(super) fn spanned(columns: &Matrix) -> (Matrix, Matrix) {
+    if columns.ncols() == 0 {
+        return (Matrix::zeros(columns.nrows(), 0), Matrix::zeros(0, 0));
+    }
+    let (u, values, v) = numeric::thin_svd(columns);
+    let rank = values.iter().filter(|&&value| value > TAIL_RANK * values[0]).count();
+    let basis = u.get(.., ..rank).to_owned();
+    let combination = Matrix::from_fn(columns.ncols(), rank, |row, column| v[(row, column)] / values[column]);
+    (basis, combination)
+}
+
+fn closest_pair(samples: &Samples) -> (usize, usize) {
+    let count = samples.count();
+    let pairs = (0..count).flat_map(|second| (0..second).map(move |first| (first, second)));
+    pairs.min_by(|a, b| samples.distance(a.0, a.1).total_cmp(&samples.distance(b.0, b.1))).unwrap_or((0, 0))
+}

@@ -1,0 +1,124 @@
+//! The driver of one support: its coordinates interpolated over the motion of its joint
+//! (EigenSkin §2.4).
+
+use super::coordinates::SupportCoordinates;
+use super::eigenskin::FitError;
+use crate::displacements::Observations;
+use crate::drivers::{RbfError, RbfFit, RbfParams, Samples, fit_rbf_on_centres};
+use crate::supports::JointSupport;
+use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Representation};
+use eigenskin_core::examples::SAME_POSE;
+use eigenskin_core::mover::Mover;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+
+/// With more distinct settings of a joint, so many are centres and the rest is met by least squares.
+const MOST_CENTRES: usize = 256;
+
+/// Interpolates a support's coordinates over the motion of its joint. Examples that hold the joint
+/// alike but differ elsewhere agree on the mean.
+pub fn fit_joint_driver(
+    seen: &Observations,
+    support: &JointSupport,
+    observed: &SupportCoordinates,
+    interpolation: &RbfParams,
+    clamp_margin: Option<f64>,
+) -> Result<RbfFit, FitError> {
+    let rig = &seen.rig;
+    let pose = |example: usize| &seen.poses[example];
+    let groups = feature_groups(rig, support.mover, observed.examples.iter().map(|&e| pose(e)));
+    let all = Samples::measure(groups, rig.skeleton(), observed.examples.iter().map(|&e| pose(e)));
+
+    let coordinates: Vec<f64> = (0..observed.examples.len()).flat_map(|e| observed.of(e)).copied().collect();
+    let (kept, values) = without_repeats(&all, &coordinates, observed.component_count);
+    let fit =
+        fit_rbf_on_centres(&all.select(&kept), &values, interpolation, MOST_CENTRES).map_err(|error| {
+            let name = |place: usize| match kept[place] {
+                0 => "rest".to_string(),
+                sample => seen.names[observed.examples[sample - 1]].clone(),
+            };
+            match error {
+                RbfError::Singular { first, second, .. } => FitError::TooClose {
+                    joint: support.mover.name(rig).to_string(),
+                    first: name(first),
+                    second: name(second),
+                    error,
+                },
+                RbfError::BadParameter { .. } => FitError::Parameter(error),
+            }
+        })?;
+    let clamp =
+        clamp_margin.map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
+    Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
+}
+
+/// The samples to interpolate, rest first, and their values (`sample × component`), from those of all
+/// examples (`example × component`): a sample that repeats an earlier setting joins it, and they
+/// agree on the mean.
+pub(super) fn without_repeats(
+    all: &Samples,
+    coordinates: &[f64],
+    component_count: usize,
+) -> (Vec<usize>, Vec<f64>) {
+    let mut kept: Vec<usize> = vec![0];
+    let mut sums: Vec<Vec<f64>> = vec![vec![0.0; component_count]];
+    let mut repeats = vec![1.0];
+    for sample in 1..all.count() {
+        let twin = (0..kept.len()).skip(1).find(|&k| all.distance(kept[k], sample) <= SAME_POSE);
+        let place = twin.unwrap_or_else(|| {
+            kept.push(sample);
+            sums.push(vec![0.0; component_count]);
+            repeats.push(0.0);
+            kept.len() - 1
+        });
+        repeats[place] += 1.0;
+        let values = &coordinates[(sample - 1) * component_count..sample * component_count];
+        for (sum, value) in sums[place].iter_mut().zip(values) {
+            *sum += value;
+        }
+    }
+    let values =
+        sums.iter().zip(&repeats).flat_map(|(sum, &count)| sum.iter().map(move |s| s / count)).collect();
+    (kept, values)
+}
+
+/// The range of every coordinate over rest and examples (`sample × component`), widened by
+/// `margin` of its extent on both sides.
+pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
+    let mut lowest = vec![0f64; component_count];
+    let mut highest = vec![0f64; component_count];
+    for sample in values.chunks_exact(component_count.max(1)) {
+        for (component, &value) in sample.iter().enumerate() {
+            lowest[component] = lowest[component].min(value);
+            highest[component] = highest[component].max(value);
+        }
+    }
+    for (low, high) in lowest.iter_mut().zip(&mut highest) {
+        let room = margin * (*high - *low);
+        *low -= room;
+        *high += room;
+    }
+    Clamp::Range { lowest, highest }
+}
+
+/// The joint's rotation by geodesic angle (§2.4), its translation where some pose has any.
+pub(crate) fn feature_groups<'a>(
+    rig: &Rig,
+    mover: Mover,
+    mut poses: impl Iterator<Item = &'a Pose>,
+) -> Vec<FeatureGroup> {
+    match mover {
+        Mover::Control(control) => vec![FeatureGroup::control(control, rig.controls()[control].default)],
+        Mover::Joint(joint) => {
+            let translates = poses.any(|pose| {
+                let motion = pose.motion_of(rig.skeleton(), joint);
+                motion.translation.length() > SAME_POSE * rig.mesh().size() * 100.0
+            });
+            let rotation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Rotation);
+            let translation = FeatureGroup::joint(rig.skeleton(), joint, Representation::Translation)
+                .filter(|_| translates)
+                .map(|group| group.scaled(FeatureScale::One(1.0 / rig.mesh().size())));
+            rotation.into_iter().chain(translation).collect()
+        }
+    }
+}

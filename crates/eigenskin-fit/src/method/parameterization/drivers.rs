@@ -1,0 +1,227 @@
+//! What drives each part: which joints and controls, and how its signals follow them (S(θ) in
+//! Kim 2011 Equation 2).
+
+use crate::displacements::Observations;
+use crate::drivers::{RbfError, RbfFit, RbfParams, Ridge, Samples, fit_rbf_on_centres, rbf::MANY};
+use crate::method::joint_driver::{example_range, without_repeats};
+use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Kernel, Representation};
+use eigenskin_core::mover::Mover;
+use eigenskin_core::rig::Rig;
+
+use super::folds::{Fold, Interpolation};
+use super::partition::Part;
+
+/// What an automatic ridge tries, for features of about 1 (radians, bone lengths, ranges of controls).
+const RIDGES: [f64; 5] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2];
+/// With which ridge sets of joints are compared.
+const COMPARING_RIDGE: f64 = 1e-4;
+/// A joint belongs to a part where it has at least this share of the skin.
+const LEAST_SHARE: f64 = 0.01;
+/// A control belongs to a part where its examples show at least this share of the part's energy.
+const LEAST_ENERGY: f64 = 1e-3;
+/// Smaller motions (radians, share of the size, control values) are noise of `f32` transforms.
+const MOVED: f64 = 1e-4;
+
+/// Something that moves in some example, and how drivers see it.
+pub(super) struct MovingThing {
+    pub mover: Mover,
+    pub groups: Vec<FeatureGroup>,
+}
+
+/// How a part's signals are driven.
+#[derive(Debug, Clone)]
+pub(super) struct PartDriver {
+    /// indices of the moving things, rising
+    pub movers: Vec<usize>,
+    pub ridge: Ridge,
+    /// squared error of the part over all examples, each left out with its stretch; `None` with too few
+    /// examples to tell
+    pub unseen: Option<f64>,
+}
+
+/// All that moves, described by rotation vectors, translations in bone lengths (the angle under
+/// which the reference joint sees them) and controls in their range.
+pub(super) fn moving_things(seen: &Observations) -> Vec<MovingThing> {
+    let movers = Mover::all(&seen.rig).into_iter();
+    let things = movers.map(|mover| MovingThing { mover, groups: groups_of(seen, mover) });
+    things.filter(|thing| !thing.groups.is_empty()).collect()
+}
+
+fn groups_of(seen: &Observations, mover: Mover) -> Vec<FeatureGroup> {
+    let (rig, poses) = (&seen.rig, || seen.poses.iter());
+    match mover {
+        Mover::Control(control) => {
+            let rest = rig.controls()[control].default;
+            let range = poses().map(|pose| (pose.controls[control] - rest).abs()).fold(0.0, f64::max);
+            let group = || FeatureGroup::control(control, rest).scaled(FeatureScale::One(1.0 / range));
+            (range > MOVED).then(group).into_iter().collect()
+        }
+        Mover::Joint(joint) => {
+            let motions: Vec<_> = poses().map(|pose| pose.motion_of(rig.skeleton(), joint)).collect();
+            let size = rig.mesh().size();
+            let turns = motions.iter().any(|motion| motion.shortest_turn().length() > MOVED);
+            let shifts = motions.iter().any(|motion| motion.translation.length() > MOVED * size);
+            let group = |representation| FeatureGroup::joint(rig.skeleton(), joint, representation);
+            let rotation = turns.then(|| group(Representation::RotationVector)).flatten();
+            let translation = shifts.then(|| group(Representation::Translation)).flatten();
+            let scale = FeatureScale::One(1.0 / bone_length(rig, joint));
+            rotation.into_iter().chain(translation.map(|group| group.scaled(scale))).collect()
+        }
+    }
+}
+
+/// Distance of a joint from its reference joint at rest; a quarter of the size where they coincide.
+fn bone_length(rig: &Rig, joint: usize) -> f64 {
+    let skeleton = rig.skeleton();
+    let reference = skeleton.joints()[joint].reference.unwrap_or(joint);
+    let length = skeleton.rest_position(joint).distance(skeleton.rest_position(reference));
+    if length > 0.02 * rig.mesh().size() { length } else { 0.25 * rig.mesh().size() }
+}
+
+/// Sets of moving things that may drive a part, narrow to wide, each different and not empty: what
+/// moves within the part; also what moves at its border; all. `energies`: of the part, by example.
+fn candidates(seen: &Observations, part: &Part, energies: &[f64], things: &[MovingThing]) -> Vec<Vec<usize>> {
+    let rig = &seen.rig;
+    let mut held = vec![0.0; rig.skeleton().joint_count()];
+    for (&point, &mask) in part.points.iter().zip(&part.mask) {
+        for influence in rig.weights().of(seen.displacements.points.first_vertex(point as usize)) {
+            held[influence.joint as usize] += f64::from(mask * influence.weight);
+        }
+    }
+    let least = LEAST_SHARE * part.mask.iter().map(|&m| f64::from(m)).sum::<f64>();
+    let control_acts = |thing: &MovingThing| {
+        let moving = (0..seen.len()).filter(|&e| thing.mover.is_moved(rig, &seen.poses[e]));
+        moving.map(|e| energies[e]).sum::<f64>() > LEAST_ENERGY * energies.iter().sum::<f64>()
+    };
+    let chosen = |wanted: &dyn Fn(bool, bool) -> bool| -> Vec<usize> {
+        let is_wanted = |thing: &MovingThing| match thing.mover {
+            Mover::Control(_) => control_acts(thing),
+            Mover::Joint(joint) => {
+                let reference = rig.skeleton().joints()[joint].reference.unwrap_or(joint);
+                wanted(held[joint] > least, held[reference] > least)
+            }
+        };
+        (0..things.len()).filter(|&thing| is_wanted(&things[thing])).collect()
+    };
+    let within = chosen(&|joint, reference| joint && reference);
+    let near = chosen(&|joint, reference| joint || reference);
+    let mut sets = vec![within, near, (0..things.len()).collect()];
+    sets.retain(|set| !set.is_empty());
+    sets.dedup();
+    sets
+}
+
+fn measured(seen: &Observations, things: &[MovingThing], chosen: &[usize]) -> Samples {
+    let groups = chosen.iter().flat_map(|&thing| things[thing].groups.iter().cloned()).collect();
+    Samples::measure(groups, seen.rig.skeleton(), &seen.poses)
+}
+
+/// The set of joints and controls that predicts left-out stretches of the examples best, with the ridge
+/// that was given or one of middle size.
+pub(super) fn best_movers(
+    seen: &Observations,
+    part: &Part,
+    energies: &[f64],
+    things: &[MovingThing],
+    folds: &[Fold],
+    interpolation: &Interpolation<'_>,
+) -> PartDriver {
+    let ridge = match interpolation.params.ridge {
+        Ridge::Automatic => Ridge::Fixed(if folds.is_empty() { 0.0 } else { COMPARING_RIDGE }),
+        given @ Ridge::Fixed(_) => given,
+    };
+    let mut sets = candidates(seen, part, energies, things);
+    if folds.is_empty() {
+        // Nothing to compare by: the neighbourhood.
+        sets.truncate(2);
+        let movers = sets.pop().unwrap_or_default();
+        return PartDriver { movers, ridge, unseen: None };
+    }
+    let mut best: Option<PartDriver> = None;
+    for movers in sets {
+        let unseen = interpolation.error_unseen(&measured(seen, things, &movers), folds, ridge);
+        if best.as_ref().and_then(|best| best.unseen).is_none_or(|least| unseen.is_some_and(|u| u < least)) {
+            best = Some(PartDriver { movers, ridge, unseen });
+        }
+    }
+    best.unwrap_or(PartDriver { movers: Vec::new(), ridge, unseen: None })
+}
+
+/// The same driver with the ridge that predicts left-out stretches best, where that is left open.
+pub(super) fn with_best_ridge(
+    seen: &Observations,
+    things: &[MovingThing],
+    chosen: &PartDriver,
+    folds: &[Fold],
+    interpolation: &Interpolation<'_>,
+) -> PartDriver {
+    if interpolation.params.ridge != Ridge::Automatic || folds.is_empty() {
+        return chosen.clone();
+    }
+    let samples = measured(seen, things, &chosen.movers);
+    let mut best: Option<(f64, f64)> = None;
+    let is_few = samples.count() <= MANY;
+    for ridge in RIDGES.into_iter().filter(|&ridge| is_few || ridge > 0.0) {
+        let Some(unseen) = interpolation.error_unseen(&samples, folds, Ridge::Fixed(ridge)) else { continue };
+        // Few examples are taken to be made with care: they give way only where that takes a quarter off
+        // the error.
+        let pays = if is_few { 0.75f64.powi(2) } else { 1.0 };
+        if best.is_none_or(|(_, least)| unseen < pays * least) {
+            best = Some((ridge, unseen));
+        }
+    }
+    match best {
+        Some((ridge, unseen)) => {
+            PartDriver { movers: chosen.movers.clone(), ridge: Ridge::Fixed(ridge), unseen: Some(unseen) }
+        }
+        None => chosen.clone(),
+    }
+}
+
+/// Interpolates a part's signals (`component × example`) over what drives it.
+pub(super) fn fit_driver(
+    seen: &Observations,
+    things: &[MovingThing],
+    chosen: &PartDriver,
+    signals: &[Vec<f64>],
+    interpolation: &Interpolation<'_>,
+    clamp_margin: Option<f64>,
+) -> Result<RbfFit, (RbfError, String, String)> {
+    let coordinates: Vec<f64> = (0..seen.len()).flat_map(|e| signals.iter().map(move |s| s[e])).collect();
+    let all = measured(seen, things, &chosen.movers);
+    let (kept, values) = without_repeats(&all, &coordinates, signals.len());
+    let params = RbfParams { ridge: chosen.ridge, ..interpolation.params.clone() };
+    let name = |place: usize| match kept[place] {
+        0 => "rest".to_string(),
+        sample => seen.names[sample - 1].clone(),
+    };
+    let fit = fit_rbf_on_centres(&all.select(&kept), &values, &params, interpolation.most_centres).map_err(
+        |error| {
+            let (first, second) = match error {
+                RbfError::Singular { first, second, .. } => (name(first), name(second)),
+                RbfError::BadParameter { .. } => (String::new(), String::new()),
+            };
+            (error, first, second)
+        },
+    )?;
+    let clamp = clamp_margin.map_or(Clamp::None, |margin| widened_range(&values, signals.len(), margin));
+    Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
+}
+
+/// The range of every signal over rest and examples (`sample × component`), widened by `margin` of the
+/// widest range: weak signals have hardly been seen moving, and may well move more in other poses.
+fn widened_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
+    let Clamp::Range { lowest, highest } = example_range(values, component_count, 0.0) else {
+        return Clamp::None;
+    };
+    let widest = lowest.iter().zip(&highest).map(|(low, high)| high - low).fold(0.0, f64::max);
+    Clamp::Range {
+        lowest: lowest.iter().map(|low| low - margin * widest).collect(),
+        highest: highest.iter().map(|high| high + margin * widest).collect(),
+    }
+}
+
+/// Thin plates with their linear tail (Kim 2011 §3).
+pub(super) fn thin_plates() -> RbfParams {
+    RbfParams { kernel: Kernel::ThinPlate, ..RbfParams::default() }
+}

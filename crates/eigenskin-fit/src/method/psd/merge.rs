@@ -1,0 +1,143 @@
+//! Fewer fields for files with a limit: principal components of each layer's fields.
+
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+
+use crate::numeric::{Matrix, symmetric_eigen};
+use eigenskin_core::driver::{Clamp, Driver, Interpolant};
+use eigenskin_core::model::{DisplacementBasis, Layer, Model, ModelError};
+
+/// The model with at most `most` displacement fields in all. Layers keep their drivers' centres; each
+/// gives up the directions of its fields that matter least, measured over its own examples, where the
+/// weights of a pose space deformation are 0 and 1. A layer that keeps all of its fields is not touched.
+pub fn merge_fields(model: &Model, most: usize) -> Result<Model, ModelError> {
+    if model.component_count() <= most {
+        return Ok(model.clone());
+    }
+    let directions: Vec<(Vec<f64>, Matrix)> =
+        model.layers().par_iter().map(|layer| symmetric_eigen(&inner_products(layer))).collect();
+    let kept = kept_directions(directions.iter().map(|(values, _)| values.as_slice()), most);
+    let layers = model.layers().iter().zip(&directions).zip(kept);
+    let layers: Vec<Layer> = layers
+        .map(
+            |((layer, (_, vectors)), kept)| {
+                if kept == layer.component_count() { layer.clone() } else { mixed(layer, vectors, kept) }
+            },
+        )
+        .collect();
+    Model::new(model.rig().clone(), model.base().clone(), layers)
+}
+
+/// How many directions each layer keeps of `most`: those that matter most, by their squared lengths
+/// (`layer` → falling).
+pub(super) fn kept_directions<'a>(values: impl Iterator<Item = &'a [f64]>, most: usize) -> Vec<usize> {
+    let mut strongest: Vec<(f64, usize)> = Vec::new();
+    let mut count = 0;
+    for (layer, values) in values.enumerate() {
+        strongest.extend(values.iter().map(|&value| (value, layer)));
+        count = layer + 1;
+    }
+    strongest.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut kept = vec![0; count];
+    for &(_, layer) in &strongest[..most.min(strongest.len())] {
+        kept[layer] += 1;
+    }
+    kept
+}
+
+/// The first columns of `vectors` (`component × direction`), with signs that save morph targets: most
+/// weights are positive between examples, so a sum of shares that is positive is good.
+pub(super) fn signed_directions(vectors: &Matrix, kept: usize) -> Matrix {
+    let components = vectors.nrows();
+    let sign =
+        |d: usize| if (0..components).map(|c| vectors[(c, d)]).sum::<f64>() < 0.0 { -1.0 } else { 1.0 };
+    let signs: Vec<f64> = (0..kept).map(sign).collect();
+    Matrix::from_fn(components, kept, |component, direction| {
+        signs[direction] * vectors[(component, direction)]
+    })
+}
+
+/// Of the fields of a layer, `component × component`.
+fn inner_products(layer: &Layer) -> Matrix {
+    let count = layer.support.len();
+    let field = |component| layer.basis.component_positions(component, count);
+    let product = |a: usize, b: usize| -> f64 {
+        field(a).iter().zip(field(b)).map(|(a, b)| a.as_dvec3().dot(b.as_dvec3())).sum()
+    };
+    Matrix::from_fn(layer.component_count(), layer.component_count(), product)
+}
+
+/// The layer with its fields and weights both mixed by the first `kept` columns of `vectors`
+/// (orthonormal, `component × direction`).
+fn mixed(layer: &Layer, vectors: &Matrix, kept: usize) -> Layer {
+    let (components, count) = (layer.component_count(), layer.support.len());
+    let shares = signed_directions(vectors, kept);
+    let share = |component: usize, direction: usize| shares[(component, direction)];
+    let fields = |values: &[Vec3]| -> Vec<Vec3> {
+        if values.is_empty() {
+            return Vec::new();
+        }
+        let place = |direction: usize, vertex: usize| -> Vec3 {
+            let parts = (0..components).map(|c| share(c, direction) * values[c * count + vertex].as_dvec3());
+            parts.sum::<DVec3>().as_vec3()
+        };
+        (0..kept)
+            .flat_map(|direction| (0..count).map(move |vertex| (direction, vertex)))
+            .map(|(d, v)| place(d, v))
+            .collect()
+    };
+    Layer {
+        name: layer.name.clone(),
+        support: layer.support.clone(),
+        basis: DisplacementBasis {
+            positions: fields(&layer.basis.positions),
+            normals: fields(&layer.basis.normals),
+        },
+        driver: mixed_driver(&layer.driver, &shares),
+        stage: layer.stage,
+    }
+}
+
+/// The driver with its outputs mixed, `output × mixture`.
+pub(super) fn mixed_driver(driver: &Driver, shares: &Matrix) -> Driver {
+    let (outputs, kept) = (shares.nrows(), shares.ncols());
+    let share = |output: usize, mixture: usize| shares[(output, mixture)];
+    let mix = |rows: &[f64]| -> Vec<f64> {
+        let mix_row = |row: &[f64], direction| (0..outputs).map(|o| row[o] * share(o, direction)).sum();
+        rows.chunks_exact(outputs).flat_map(|row| (0..kept).map(move |d| mix_row(row, d))).collect()
+    };
+    let interpolant = match &driver.interpolant {
+        Interpolant::Rbf { kernel, centres, widths, coefficients, tail } => Interpolant::Rbf {
+            kernel: *kernel,
+            centres: centres.clone(),
+            widths: widths.clone(),
+            coefficients: mix(coefficients),
+            tail: tail.map(mix),
+        },
+        Interpolant::Shepard { centres, values, power, epsilon } => Interpolant::Shepard {
+            centres: centres.clone(),
+            values: mix(values),
+            power: *power,
+            epsilon: *epsilon,
+        },
+        Interpolant::Linear { coefficients } => Interpolant::Linear { coefficients: mix(coefficients) },
+    };
+    // Weights of examples stay within −margin … 1 + margin; their mixtures within as much of their
+    // own range over the examples.
+    let clamp = match &driver.clamp {
+        Clamp::None => Clamp::None,
+        Clamp::Range { lowest, .. } => {
+            let margin = lowest.first().map_or(0.0, |lowest| -lowest);
+            let range = |direction: usize| {
+                let shares = (0..outputs).map(|output| share(output, direction));
+                shares.fold((0.0, 0.0), |(low, high): (f64, f64), s| (low.min(s), high.max(s)))
+            };
+            let ranges: Vec<(f64, f64)> = (0..kept).map(range).collect();
+            Clamp::Range {
+                lowest: ranges.iter().map(|(low, high)| low - margin * (high - low)).collect(),
+                highest: ranges.iter().map(|(low, high)| high + margin * (high - low)).collect(),
+            }
+        }
+    };
+    Driver { groups: driver.groups.clone(), combine: driver.combine, interpolant, clamp }
+}

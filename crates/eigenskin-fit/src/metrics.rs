@@ -1,0 +1,428 @@
+//! Errors of plain skinning and of a model against true shapes.
+//!
+//! `rmse` is per vertex, √(mean ‖e‖²); "of 100" sets the rest shape's size to 100.
+
+use std::sync::Arc;
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+use eigenskin_core::deformers::{BlackBox, BlackBoxError};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+
+/// Errors of one method over all poses and vertices, in the rest shape's unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ErrorSummary {
+    /// √(mean over poses and vertices of ‖e‖²)
+    pub rmse: f64,
+    /// largest
+    pub max: f64,
+    /// 95th percentile
+    pub p95: f64,
+    /// `rmse` with the size set to 100
+    pub rmse_of_100: f64,
+    /// `max` with the size set to 100
+    pub max_of_100: f64,
+}
+
+/// Mean angles between true and shown normals, degrees.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NormalAngles {
+    /// plain skinning, blended matrix (three.js)
+    pub skinning_mean: f64,
+    /// the model, blended matrix (three.js)
+    pub model_mean: f64,
+    /// plain skinning, inverse transpose of the blended matrix (Bevy)
+    pub skinning_mean_inverse_transpose: f64,
+    /// the model, inverse transpose of the blended matrix (Bevy)
+    pub model_mean_inverse_transpose: f64,
+}
+
+/// Errors in one pose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PoseErrors {
+    /// name of the true shape
+    pub name: String,
+    /// of plain skinning
+    pub skinning_rmse: f64,
+    /// of the model
+    pub model_rmse: f64,
+    /// of the model, largest
+    pub model_max: f64,
+}
+
+/// A model against true shapes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// true shapes
+    pub poses: usize,
+    /// vertices of the rig
+    pub vertices: usize,
+    /// diameter of the rest shape's smallest enclosing sphere
+    pub size: f64,
+    /// linear blending with the rig's own weights, whatever the model's base is
+    pub skinning: ErrorSummary,
+    /// the model
+    pub model: ErrorSummary,
+    /// ‖model − truth‖ / ‖skinning − truth‖ over all poses; `None` when skinning is exact
+    pub relative_error: Option<f64>,
+    /// shading
+    pub normal_angles: NormalAngles,
+    /// in the order of the truth
+    pub per_pose: Vec<PoseErrors>,
+}
+
+/// Skinning errors below this share of the size count as exact.
+pub(crate) const EXACT: f64 = 1e-9;
+
+/// Compares plain skinning and `model` with true shapes of the same rig.
+pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
+    let plain = plain_skinning(truth);
+    let compared: Vec<ComparedPose> = (0..truth.len())
+        .into_par_iter()
+        .map_init(
+            || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
+            |(plain, model), index| {
+                ComparedPose::new(plain, model, &truth.examples()[index], &truth.normals_of(index))
+            },
+        )
+        .collect();
+    summarise(truth, &compared)
+}
+
+/// The same for true shapes that are fetched one after the other, in the order of their `poses`.
+pub fn evaluate_each<E: Send>(
+    model: &Arc<Model>,
+    pose_count: usize,
+    fetch: impl Fn(usize) -> Result<Example, E> + Sync,
+) -> Result<Evaluation, E> {
+    let plain = Arc::new(Model::without_corrections(model.input_rig().clone(), BaseSkinning::LinearBlend));
+    let mut tally = Tally::new(model.rig(), pose_count * model.rig().vertex_count());
+    let indices: Vec<usize> = (0..pose_count).collect();
+    for batch in indices.chunks(4 * rayon::current_num_threads().max(1)) {
+        let compared: Vec<(String, ComparedPose)> = batch
+            .par_iter()
+            .map_init(
+                || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
+                |(plain, model), &index| {
+                    let example = fetch(index)?;
+                    let normals = match &example.normals {
+                        Some(normals) => normals.clone(),
+                        None => model.model().rig().mesh().normals_of(&example.positions),
+                    };
+                    let compared = ComparedPose::new(plain, model, &example, &normals);
+                    Ok((example.name, compared))
+                },
+            )
+            .collect::<Result<_, E>>()?;
+        for (name, pose) in &compared {
+            tally.add(name, pose);
+        }
+    }
+    Ok(tally.evaluation())
+}
+
+/// The same for a model that sits on a black box, asked pose after pose.
+pub fn evaluate_through(
+    model: &Arc<Model>,
+    black_box: &mut dyn BlackBox,
+    truth: &ExampleSet,
+) -> Result<Evaluation, BlackBoxError> {
+    let (mut plain, mut model) = (Evaluator::new(plain_skinning(truth)), Evaluator::new(model.clone()));
+    let compared: Vec<ComparedPose> = (0..truth.len())
+        .map(|index| {
+            let pose = &truth.examples()[index].pose;
+            let mut positions = vec![Vec3::ZERO; truth.rig().vertex_count()];
+            let mut normals = positions.clone();
+            model.evaluate_through(black_box, pose, &mut positions, Some(&mut normals))?;
+            let true_normals = truth.normals_of(index);
+            let skinning = Compared::new(&mut plain, &truth.examples()[index], &true_normals);
+            let normal_angle = mean_angle(&normals, &true_normals);
+            let errors = vertex_errors(&positions, &truth.examples()[index].positions);
+            let model = Compared { errors, normal_angle, normal_angle_inverse_transpose: normal_angle };
+            Ok(ComparedPose { skinning, model })
+        })
+        .collect::<Result<_, BlackBoxError>>()?;
+    Ok(summarise(truth, &compared))
+}
+
+/// Honest leave-one-out: every example against a model that `fit` made from all the others. (The
+/// closed form that chooses kernel widths still has the example in its basis.)
+pub fn leave_one_out<E: From<ExamplesError> + Send>(
+    examples: &ExampleSet,
+    fit: impl Fn(&ExampleSet) -> Result<Model, E> + Sync,
+) -> Result<Evaluation, E> {
+    let plain = plain_skinning(examples);
+    let compared: Vec<ComparedPose> = (0..examples.len())
+        .into_par_iter()
+        .map(|left_out| {
+            let others: Vec<usize> = (0..examples.len()).filter(|&index| index != left_out).collect();
+            let model = Arc::new(fit(&examples.select(&others)?)?);
+            let (mut plain, mut model) = (Evaluator::new(plain.clone()), Evaluator::new(model));
+            let (example, normals) = (&examples.examples()[left_out], examples.normals_of(left_out));
+            Ok(ComparedPose::new(&mut plain, &mut model, example, &normals))
+        })
+        .collect::<Result<_, E>>()?;
+    Ok(summarise(examples, &compared))
+}
+
+fn plain_skinning(truth: &ExampleSet) -> Arc<Model> {
+    Arc::new(Model::without_corrections(truth.rig().clone(), BaseSkinning::LinearBlend))
+}
+
+fn summarise(truth: &ExampleSet, compared: &[ComparedPose]) -> Evaluation {
+    let mut tally = Tally::new(truth.rig(), truth.len() * truth.rig().vertex_count());
+    truth.examples().iter().zip(compared).for_each(|(example, pose)| tally.add(&example.name, pose));
+    tally.evaluation()
+}
+
+/// What is kept of compared poses.
+struct Tally {
+    size: f64,
+    vertices: usize,
+    skinning: Distances,
+    model: Distances,
+    /// sums over the poses
+    angles: [f64; 4],
+    per_pose: Vec<PoseErrors>,
+}
+
+impl Tally {
+    fn new(rig: &Rig, distance_count: usize) -> Self {
+        Self {
+            size: rig.mesh().size(),
+            vertices: rig.vertex_count(),
+            skinning: Distances::new(distance_count),
+            model: Distances::new(distance_count),
+            angles: [0.0; 4],
+            per_pose: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, name: &str, ComparedPose { skinning, model }: &ComparedPose) {
+        self.skinning.add(&skinning.errors);
+        self.model.add(&model.errors);
+        let angles = [
+            skinning.normal_angle,
+            model.normal_angle,
+            skinning.normal_angle_inverse_transpose,
+            model.normal_angle_inverse_transpose,
+        ];
+        self.angles.iter_mut().zip(angles).for_each(|(sum, angle)| *sum += angle);
+        self.per_pose.push(PoseErrors {
+            name: name.to_string(),
+            skinning_rmse: skinning.rmse(),
+            model_rmse: model.rmse(),
+            model_max: model.errors.iter().copied().fold(0.0, f32::max).into(),
+        });
+    }
+
+    fn evaluation(self) -> Evaluation {
+        let poses = self.per_pose.len();
+        let [skinning_mean, model_mean, skinning_mean_inverse_transpose, model_mean_inverse_transpose] =
+            self.angles.map(|sum| sum / poses as f64);
+        let (skinning_squared, model_squared) = (self.skinning.squared, self.model.squared);
+        let skinning = self.skinning.summary(self.size);
+        Evaluation {
+            poses,
+            vertices: self.vertices,
+            size: self.size,
+            relative_error: (skinning.rmse > EXACT * self.size)
+                .then(|| (model_squared / skinning_squared).sqrt()),
+            skinning,
+            model: self.model.summary(self.size),
+            normal_angles: NormalAngles {
+                skinning_mean,
+                model_mean,
+                skinning_mean_inverse_transpose,
+                model_mean_inverse_transpose,
+            },
+            per_pose: self.per_pose,
+        }
+    }
+}
+
+/// Distances of a shape from the truth, `vertex`.
+pub fn vertex_errors(shape: &[Vec3], truth: &[Vec3]) -> Vec<f32> {
+    shape.iter().zip(truth).map(|(a, b)| a.as_dvec3().distance(b.as_dvec3()) as f32).collect()
+}
+
+/// Errors of any method, given as a function from poses to positions (`vertex`).
+pub fn shape_errors(truth: &ExampleSet, shape: impl Fn(&Pose) -> Vec<Vec3> + Sync) -> ErrorSummary {
+    let errors: Vec<Vec<f32>> =
+        truth.examples().par_iter().map(|e| vertex_errors(&shape(&e.pose), &e.positions)).collect();
+    summary(errors.iter().map(Vec::as_slice), truth.rig().mesh().size())
+}
+
+struct ComparedPose {
+    skinning: Compared,
+    model: Compared,
+}
+
+impl ComparedPose {
+    fn new(plain: &mut Evaluator, model: &mut Evaluator, example: &Example, normals: &[Vec3]) -> Self {
+        Self {
+            skinning: Compared::new(plain, example, normals),
+            model: Compared::new(model, example, normals),
+        }
+    }
+}
+
+/// One method in one pose.
+struct Compared {
+    /// `vertex`
+    errors: Vec<f32>,
+    /// mean, degrees
+    normal_angle: f64,
+    /// mean, degrees
+    normal_angle_inverse_transpose: f64,
+}
+
+impl Compared {
+    fn new(evaluator: &mut Evaluator, example: &Example, true_normals: &[Vec3]) -> Self {
+        let mut positions = vec![Vec3::ZERO; example.positions.len()];
+        let mut normals = positions.clone();
+        evaluator.evaluate(&example.pose, &mut positions, Some(&mut normals));
+        let model = evaluator.model();
+        // The same normals as an engine shows that skins them with the inverse transpose.
+        let Some(base) = model.base().skinning() else {
+            // Shapes from a chain of deformers are shaded as they come out, in every engine.
+            let normal_angle = mean_angle(&normals, true_normals);
+            let errors = vertex_errors(&positions, &example.positions);
+            return Self { errors, normal_angle, normal_angle_inverse_transpose: normal_angle };
+        };
+        let skinning = PosedSkinning::new(base, model.rig(), &example.pose);
+        let other_normals: Vec<Vec3> = normals
+            .iter()
+            .enumerate()
+            .map(|(vertex, normal)| {
+                let rest = skinning.inverse_normal(vertex, normal.as_dvec3());
+                let matrix = skinning.posed_from_rest(vertex).matrix3;
+                let turned = matrix.inverse().transpose() * rest;
+                if turned.is_finite() { turned.normalize_or_zero().as_vec3() } else { *normal }
+            })
+            .collect();
+        Self {
+            errors: vertex_errors(&positions, &example.positions),
+            normal_angle: mean_angle(&normals, true_normals),
+            normal_angle_inverse_transpose: mean_angle(&other_normals, true_normals),
+        }
+    }
+
+    fn squared_sum(&self) -> f64 {
+        self.errors.iter().map(|&e| f64::from(e).powi(2)).sum()
+    }
+
+    fn rmse(&self) -> f64 {
+        (self.squared_sum() / self.errors.len() as f64).sqrt()
+    }
+}
+
+/// Mean angle between directions, degrees.
+fn mean_angle(a: &[Vec3], b: &[Vec3]) -> f64 {
+    let sum: f64 = a
+        .iter()
+        .zip(b)
+        .map(|(a, b)| {
+            let (a, b) = (a.as_dvec3(), b.as_dvec3());
+            a.cross(b).length().atan2(a.dot(b)).to_degrees()
+        })
+        .sum();
+    sum / a.len() as f64
+}
+
+/// Of distances, `pose × vertex`.
+pub(crate) fn summary<'a>(poses: impl Iterator<Item = &'a [f32]>, size: f64) -> ErrorSummary {
+    let mut distances = Distances::new(0);
+    poses.for_each(|errors| distances.add(errors));
+    distances.summary(size)
+}
+
+/// Distances, all of them or, of very many, how often each occurs to 12 bits.
+struct Distances {
+    all: Vec<f32>,
+    /// by the leading bits of a distance, which rise with it; empty while all are kept
+    histogram: Vec<u64>,
+    count: u64,
+    squared: f64,
+    max: f32,
+}
+
+/// So many distances are kept; of more, a histogram.
+const MOST_DISTANCES: usize = 1 << 25;
+/// Bits of a float that the histogram does not tell apart: relative steps of 2⁻¹².
+const DROPPED_BITS: u32 = 11;
+
+impl Distances {
+    fn new(expected: usize) -> Self {
+        let bins = if expected > MOST_DISTANCES { 1 << (32 - DROPPED_BITS) } else { 0 };
+        Self { all: Vec::new(), histogram: vec![0; bins], count: 0, squared: 0.0, max: 0.0 }
+    }
+
+    fn add(&mut self, errors: &[f32]) {
+        self.count += errors.len() as u64;
+        for &error in errors {
+            self.squared += f64::from(error).powi(2);
+            self.max = self.max.max(error);
+        }
+        if self.histogram.is_empty() {
+            self.all.extend(errors);
+        } else {
+            for error in errors {
+                self.histogram[(error.to_bits() >> DROPPED_BITS) as usize] += 1;
+            }
+        }
+    }
+
+    /// The smallest distance that this share of all do not exceed.
+    fn at_share(&mut self, share: f64) -> f64 {
+        let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
+        if self.histogram.is_empty() {
+            self.all.sort_by(f32::total_cmp);
+            return self.all.get(rank as usize - 1).copied().map_or(0.0, f64::from);
+        }
+        let mut seen = 0;
+        let reaches = |&count: &u64| {
+            seen += count;
+            seen >= rank
+        };
+        let bin = self.histogram.iter().position(reaches).unwrap_or(0);
+        f64::from(f32::from_bits((bin as u32) << DROPPED_BITS).min(self.max))
+    }
+
+    fn summary(mut self, size: f64) -> ErrorSummary {
+        let rmse = (self.squared / self.count as f64).sqrt();
+        let max = f64::from(self.max);
+        ErrorSummary {
+            rmse,
+            max,
+            p95: self.at_share(0.95),
+            rmse_of_100: 100.0 * rmse / size,
+            max_of_100: 100.0 * max / size,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_distances_are_summarised_as_few_are() {
+        let errors: Vec<f32> = (0..10_000).map(|i| ((i * 7919) % 10_000) as f32 * 1e-3).collect();
+        let (mut few, mut many) = (Distances::new(0), Distances::new(MOST_DISTANCES + 1));
+        for part in errors.chunks(100) {
+            few.add(part);
+            many.add(part);
+        }
+        let (few, many) = (few.summary(2.0), many.summary(2.0));
+        assert!((few.p95 - 9.499).abs() < 1e-5, "{}", few.p95);
+        assert!((many.p95 / few.p95 - 1.0).abs() < 1.0 / 4096.0, "{}", many.p95);
+        assert_eq!((few.rmse, few.max), (many.rmse, many.max));
+    }
+}

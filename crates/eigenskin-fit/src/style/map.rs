@@ -1,0 +1,447 @@
+//! Capturing a style and adding it to a target.
+
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+
+use super::frames::{Frames, different_poses, largest_coordinate};
+use super::views::{View, Views};
+use super::{
+    Extrapolation, Form, Found, JointMatch, MatchedBy, Regions, Space, StyleError, StyleParams, match_joints,
+};
+use crate::numeric::{Matrix, symmetric_eigen};
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::pose::Pose;
+
+/// A style, captured for the poses of one target.
+#[derive(Debug, Clone)]
+pub struct StyleMap {
+    /// orthonormal signals of X1 that are used, `pose × signal`
+    signals: Matrix,
+    /// S1⁺·A1⁺·(X2 − X1), `pose × pose`: how much of each pose of the target is added to a pose
+    whole: Matrix,
+    /// the same for the skin of single joints of the character that showed the style; may be empty
+    regions: Vec<Matrix>,
+    /// `joint of the target`: its region; none takes the map of the whole skin
+    region_of: Vec<Option<usize>>,
+    pose_count: usize,
+    space: Space,
+    /// how it was found
+    pub report: StyleReport,
+}
+
+/// The map of one region.
+struct RegionMap {
+    /// `pose × pose`
+    mixing: Matrix,
+    /// ‖X2 − X1 − X1·mixing‖²: what the map does not carry on the character that showed the style
+    missed: f64,
+}
+
+/// How a style was captured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StyleReport {
+    /// how joints were matched
+    pub matched_by: MatchedBy,
+    /// joints that both characters have
+    pub matched_joints: usize,
+    /// joints of the target that move and have no counterpart
+    pub moving_alone: Vec<String>,
+    /// `pose of the target`: where it was found in the first and in the second deformation
+    pub found: Vec<[Found; 2]>,
+    /// where a deformation had to be guessed
+    pub extrapolations: Vec<Extrapolation>,
+    /// numerical rank of X1
+    pub rank: usize,
+    /// signals of X1 that are used
+    pub signals: usize,
+    /// share of ‖X2 − X1‖² that the signals carry on the character that showed the style
+    pub carried: f64,
+    /// √(mean over poses and vertices of |X2 − X1|²), in sizes of the character that showed the style
+    pub style_size: f64,
+}
+
+/// A target with a style.
+#[derive(Debug, Clone)]
+pub struct Transferred {
+    /// Y2, in the poses of Y1
+    pub set: ExampleSet,
+    /// share of ‖Y1‖² within the signals of X1: what is outside of them does not follow the style
+    pub shared: f64,
+    /// √(mean over poses and vertices of |Y2 − Y1|²), in sizes of the target
+    pub change: f64,
+}
+
+impl StyleMap {
+    /// Captures what leads from `first` (X1) to `second` (X2), in the poses of `target` (Y1).
+    pub fn capture(
+        first: &ExampleSet,
+        second: &ExampleSet,
+        target: &ExampleSet,
+        params: &StyleParams,
+    ) -> Result<Self, StyleError> {
+        check(params)?;
+        let rig = first.rig();
+        let second = second.clone().for_rig(rig).map_err(StyleError::DifferentMeshes)?;
+        let joints = match_joints(rig.skeleton(), target.rig().skeleton(), params.joint_map.as_ref())?;
+        let found = different_poses(target);
+        if found < FEWEST_POSES {
+            return Err(StyleError::TooFewPoses { found, needed: FEWEST_POSES });
+        }
+        let before = Frames::of(first, "the first deformation", target, &joints)?;
+        let after = Frames::of(&second, "the second deformation", target, &joints)?;
+        let views = Views::new(rig, params.space);
+        let fields = [&before, &after].map(|frames| -> Vec<Vec<Vec3>> {
+            frames.shapes.iter().map(|(pose, positions)| views.displacements(pose, positions)).collect()
+        });
+        let by_joint: Vec<(usize, Products)> = views
+            .by_joint()
+            .into_iter()
+            .map(|(joint, range)| (joint, Products::of(&views.list, range, &fields)))
+            .collect();
+        let products = Products::sum(by_joint.iter().map(|(_, products)| products), target.len());
+        let noise = NOISE * largest_coordinate(rig, &before).max(largest_coordinate(rig, &after));
+        let whole = WholeMap::of(&products, noise, params);
+        if whole.rank == 0 {
+            return Err(StyleError::NoSignals { space: params.space.description() });
+        }
+        let regions: Vec<(usize, RegionMap)> = match params.regions {
+            Regions::Whole => Vec::new(),
+            Regions::Joints { ridge } => {
+                by_joint.iter().map(|(joint, products)| (*joint, whole.refined(products, ridge))).collect()
+            }
+        };
+        let missed = match params.regions {
+            Regions::Whole => RegionMap::new(whole.mixing.clone(), &products).missed,
+            Regions::Joints { .. } => regions.iter().map(|(_, region)| region.missed).sum(),
+        };
+        let region_of_joint = |joint: usize| {
+            let counterpart = joints.source_or_above(target.rig().skeleton(), joint)?;
+            regions.iter().position(|(region, _)| *region == counterpart)
+        };
+        let region_of = (0..target.rig().skeleton().joint_count()).map(region_of_joint).collect();
+        let report = StyleReport::new(&joints, [first, target], [before, after], &whole, missed, &products);
+        Ok(Self {
+            regions: regions.into_iter().map(|(_, region)| region.mixing).collect(),
+            region_of,
+            signals: whole.signals,
+            whole: whole.mixing,
+            pose_count: target.len(),
+            space: params.space,
+            report,
+        })
+    }
+
+    /// Adds the style to the target it was captured for: 0 is nothing, 1 all of it.
+    pub fn transfer(&self, target: &ExampleSet, amount: f64) -> Result<Transferred, StyleError> {
+        if !amount.is_finite() {
+            return Err(StyleError::BadParameter {
+                what: "the amount",
+                bound: "a finite number",
+                value: amount,
+            });
+        }
+        if target.len() != self.pose_count {
+            return Err(StyleError::OtherPoses { expected: self.pose_count, found: target.len() });
+        }
+        let joint_count = target.rig().skeleton().joint_count();
+        if joint_count != self.region_of.len() {
+            return Err(StyleError::OtherJoints { expected: self.region_of.len(), found: joint_count });
+        }
+        let views = Views::new(target.rig(), self.space);
+        let field = |example: &Example| views.displacements(&example.pose, &example.positions);
+        let fields: Vec<Vec<Vec3>> = target.examples().iter().map(field).collect();
+        let (changes, energies) = self.changes(&views, &fields, amount);
+        let examples: Vec<Example> = target
+            .examples()
+            .par_iter()
+            .zip(&changes)
+            .map(|(example, changes)| {
+                restyled(example, views.added(&example.pose, &example.positions, changes))
+            })
+            .collect();
+        let change = difference(target.examples(), &examples) / target.rig().mesh().size();
+        let set = ExampleSet::new(target.rig().clone(), examples).map_err(StyleError::Result)?;
+        let shared = if energies.all > 0.0 { (energies.within / energies.all).min(1.0) } else { 1.0 };
+        Ok(Transferred { set, shared, change })
+    }
+
+    /// amount · Y1·mixing, `pose` → `view`, and how much of Y1 the signals hold.
+    fn changes(&self, views: &Views, fields: &[Vec<Vec3>], amount: f64) -> (Vec<Vec<DVec3>>, Energies) {
+        let mut changes = vec![vec![DVec3::ZERO; views.list.len()]; self.pose_count];
+        let mut energies = Energies::default();
+        for (joint, range) in views.by_joint() {
+            let region = self.region_of.get(joint).copied().flatten();
+            let mixing = region.map_or(&self.whole, |region| &self.regions[region]);
+            let blocks: Vec<(std::ops::Range<usize>, Matrix, Energies)> = blocks(range)
+                .into_par_iter()
+                .map(|block| {
+                    let rows = weighted_rows(&views.list, block.clone(), fields, |_| 1.0);
+                    let change = &rows * mixing;
+                    let shares = &views.list[block.clone()];
+                    let all = weighted_squares(shares, &rows);
+                    // As many signals as poses hold everything.
+                    let within = if self.signals.ncols() == self.pose_count {
+                        all
+                    } else {
+                        weighted_squares(shares, &(&rows * &self.signals))
+                    };
+                    let energies = Energies { all, within };
+                    (block, change, energies)
+                })
+                .collect();
+            for (block, change, energy) in blocks {
+                energies.all += energy.all;
+                energies.within += energy.within;
+                for (pose, changes) in changes.iter_mut().enumerate() {
+                    for (row, view) in block.clone().enumerate() {
+                        let coordinate = |axis: usize| amount * change[(3 * row + axis, pose)];
+                        changes[view] = DVec3::new(coordinate(0), coordinate(1), coordinate(2));
+                    }
+                }
+            }
+        }
+        (changes, energies)
+    }
+}
+
+/// A map from one pose, or none, could carry nothing.
+const FEWEST_POSES: usize = 2;
+/// Displacements are rounded to about this share of the largest coordinate: positions to 2⁻²⁴, and the
+/// joints they are measured from as much again, with a margin of two.
+const NOISE: f64 = 1.0 / (1u64 << 22) as f64;
+/// Signals below this share of the longest are lost in the rounding of products.
+const SMALLEST: f64 = 1e-7;
+/// Views in one block of rows.
+const BLOCK: usize = 1024;
+
+#[derive(Default)]
+struct Energies {
+    all: f64,
+    within: f64,
+}
+
+fn check(params: &StyleParams) -> Result<(), StyleError> {
+    let bad = |what, bound, value| Err(StyleError::BadParameter { what, bound, value });
+    match (params.signals, params.regions) {
+        (Some(0), _) => bad("the number of signals", "at least 1", 0.0),
+        (_, Regions::Joints { ridge }) if !(ridge.is_finite() && ridge > 0.0) => {
+            bad("the ridge of regions", "a finite number above 0", ridge)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Products of `pose × pose` of one region.
+struct Products {
+    /// X1ᵀ·X1
+    first: Matrix,
+    /// X1ᵀ·(X2 − X1)
+    first_by_change: Matrix,
+    /// ‖X2 − X1‖²
+    style_energy: f64,
+    /// rows of X1, weighted
+    rows: f64,
+}
+
+impl Products {
+    fn of(views: &[View], range: std::ops::Range<usize>, [first, second]: &[Vec<Vec<Vec3>>; 2]) -> Self {
+        let count = first.len();
+        let share: f64 = views[range.clone()].iter().map(|view| view.share).sum();
+        let parts: Vec<(Matrix, Matrix, f64)> = blocks(range)
+            .into_par_iter()
+            .map(|block| {
+                let before = weighted_rows(views, block.clone(), first, f64::sqrt);
+                // The difference first: equal deformations give zero, not rounding.
+                let change = weighted_rows(views, block, second, f64::sqrt) - &before;
+                let energy = squared_norm(&change);
+                (before.transpose() * &before, before.transpose() * &change, energy)
+            })
+            .collect();
+        let mut sum = Self { rows: 3.0 * share, ..Self::none(count) };
+        for (first, first_by_change, energy) in parts {
+            sum.first += first;
+            sum.first_by_change += first_by_change;
+            sum.style_energy += energy;
+        }
+        sum
+    }
+
+    fn none(count: usize) -> Self {
+        let zeros = || Matrix::zeros(count, count);
+        Self { first: zeros(), first_by_change: zeros(), style_energy: 0.0, rows: 0.0 }
+    }
+
+    /// Of several regions together.
+    fn sum<'a>(parts: impl Iterator<Item = &'a Self>, count: usize) -> Self {
+        parts.fold(Self::none(count), |mut sum, part| {
+            sum.first += &part.first;
+            sum.first_by_change += &part.first_by_change;
+            sum.style_energy += part.style_energy;
+            sum.rows += part.rows;
+            sum
+        })
+    }
+}
+
+/// The map of the whole skin.
+struct WholeMap {
+    rank: usize,
+    /// orthonormal, `pose × signal`
+    signals: Matrix,
+    /// `pose × pose`
+    mixing: Matrix,
+    form: Form,
+}
+
+impl WholeMap {
+    fn of(products: &Products, noise: f64, params: &StyleParams) -> Self {
+        let (values, vectors) = symmetric_eigen(&products.first);
+        let lengths: Vec<f64> = values.iter().map(|value| value.max(0.0).sqrt()).collect();
+        let least = (noise * products.rows.sqrt()).max(SMALLEST * lengths.first().copied().unwrap_or(0.0));
+        let rank = lengths.iter().take_while(|&&length| length > least).count();
+        let used = params.signals.unwrap_or(usize::MAX).min(rank);
+        let poses = products.first.nrows();
+        let signals = Matrix::from_fn(poses, used, |pose, signal| vectors[(pose, signal)]);
+        let pose_from_signal =
+            Matrix::from_fn(poses, used, |pose, signal| signals[(pose, signal)] / lengths[signal]);
+        // S1⁺ · (A1⁺·(X2 − X1)), right to left.
+        let mixing = &pose_from_signal * (pose_from_signal.transpose() * &products.first_by_change);
+        let mut whole = Self { rank, signals, mixing, form: params.form };
+        whole.mixing = whole.formed(&whole.mixing);
+        whole
+    }
+
+    /// The map of a region: the whole skin's, corrected by what it misses there, as far as the region's
+    /// own motion within the signals is longer than `ridge` of its longest.
+    fn refined(&self, products: &Products, ridge: f64) -> RegionMap {
+        let missed = &products.first_by_change - &products.first * &self.mixing;
+        let within = self.signals.transpose() * &products.first * &self.signals;
+        let (values, vectors) = symmetric_eigen(&within);
+        let least = ridge * ridge * values.first().copied().unwrap_or(0.0).max(0.0);
+        let count = values.len();
+        let filtered = &self.signals
+            * Matrix::from_fn(count, count, |signal, own| {
+                let squared = values[own].max(0.0) + least;
+                if squared > 0.0 { vectors[(signal, own)] / squared.sqrt() } else { 0.0 }
+            });
+        let correction = self.formed(&(&filtered * (filtered.transpose() * missed)));
+        RegionMap::new(&self.mixing + correction, products)
+    }
+
+    fn formed(&self, mixing: &Matrix) -> Matrix {
+        match self.form {
+            Form::Factored => mixing.clone(),
+            Form::Projected => mixing * &self.signals * self.signals.transpose(),
+        }
+    }
+}
+
+impl RegionMap {
+    fn new(mixing: Matrix, products: &Products) -> Self {
+        // ‖D − X·M‖² = ‖D‖² − 2 tr(MᵀXᵀD) + tr(MᵀXᵀX·M).
+        let reached = &products.first * &mixing;
+        let product = |a: &Matrix, b: &Matrix| -> f64 {
+            a.col_iter()
+                .zip(b.col_iter())
+                .map(|(a, b)| a.iter().zip(b.iter()).map(|(a, b)| a * b).sum::<f64>())
+                .sum()
+        };
+        let missed = products.style_energy - 2.0 * product(&mixing, &products.first_by_change)
+            + product(&mixing, &reached);
+        Self { mixing, missed: missed.max(0.0) }
+    }
+}
+
+impl StyleReport {
+    fn new(
+        joints: &JointMatch,
+        [first, target]: [&ExampleSet; 2],
+        [before, after]: [Frames; 2],
+        whole: &WholeMap,
+        missed: f64,
+        products: &Products,
+    ) -> Self {
+        let poses: Vec<&Pose> = target.examples().iter().map(|example| &example.pose).collect();
+        let mut extrapolations = before.extrapolations;
+        let also: Vec<Extrapolation> =
+            after.extrapolations.into_iter().filter(|e| !extrapolations.contains(e)).collect();
+        extrapolations.extend(also);
+        let energy = products.style_energy;
+        let count = (target.len() * first.rig().vertex_count()) as f64;
+        Self {
+            matched_by: joints.by,
+            matched_joints: joints.source_of.iter().flatten().count(),
+            moving_alone: joints.moving_alone(target.rig().skeleton(), &poses),
+            found: before.found.iter().zip(&after.found).map(|(&a, &b)| [a, b]).collect(),
+            extrapolations,
+            rank: whole.rank,
+            signals: whole.signals.ncols(),
+            carried: if energy > 0.0 { (1.0 - missed / energy).max(0.0) } else { 1.0 },
+            style_size: (energy / count).sqrt() / first.rig().mesh().size(),
+        }
+    }
+}
+
+/// A range of views in blocks.
+fn blocks(range: std::ops::Range<usize>) -> Vec<std::ops::Range<usize>> {
+    range.clone().step_by(BLOCK).map(|start| start..(start + BLOCK).min(range.end)).collect()
+}
+
+/// Displacements (`pose` → `view`) of some views as rows, `3·view × pose`, times a factor that follows
+/// from the view's share.
+fn weighted_rows(
+    views: &[View],
+    block: std::ops::Range<usize>,
+    fields: &[Vec<Vec3>],
+    factor: impl Fn(f64) -> f64,
+) -> Matrix {
+    let factors: Vec<f64> = views[block.clone()].iter().map(|view| factor(view.share)).collect();
+    let mut rows = Matrix::zeros(3 * block.len(), fields.len());
+    for (pose, field) in fields.iter().enumerate() {
+        for (index, u) in field[block.clone()].iter().enumerate() {
+            let u = u.as_dvec3() * factors[index];
+            rows[(3 * index, pose)] = u.x;
+            rows[(3 * index + 1, pose)] = u.y;
+            rows[(3 * index + 2, pose)] = u.z;
+        }
+    }
+    rows
+}
+
+/// The example with another shape. Normals and what was pulled back belong to the old shape.
+fn restyled(example: &Example, positions: Vec<Vec3>) -> Example {
+    if positions == example.positions {
+        return example.clone();
+    }
+    Example {
+        positions,
+        normals: None,
+        inverted: None,
+        name: example.name.clone(),
+        pose: example.pose.clone(),
+    }
+}
+
+/// Sum of squares of rows, `3·view × any`, each times its view's share.
+fn weighted_squares(views: &[View], rows: &Matrix) -> f64 {
+    rows.col_iter()
+        .map(|column| {
+            let squares = column.iter().enumerate().map(|(row, x)| views[row / 3].share * x * x);
+            squares.sum::<f64>()
+        })
+        .sum()
+}
+
+/// Sum of squares.
+fn squared_norm(matrix: &Matrix) -> f64 {
+    matrix.col_iter().map(|column| column.iter().map(|x| x * x).sum::<f64>()).sum()
+}
+
+/// √(mean of squared distances).
+fn difference(before: &[Example], after: &[Example]) -> f64 {
+    let pairs = before.iter().zip(after).flat_map(|(a, b)| a.positions.iter().zip(&b.positions));
+    let (sum, count) = pairs.fold((0.0, 0usize), |(sum, count), (a, b)| {
+        (sum + a.as_dvec3().distance_squared(b.as_dvec3()), count + 1)
+    });
+    (sum / count.max(1) as f64).sqrt()
+}

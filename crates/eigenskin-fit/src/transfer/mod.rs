@@ -1,0 +1,218 @@
+//! A model carried to another mesh of the same character: coarser, finer, or cut otherwise.
+//!
+//! Every vertex of the target looks for the nearest point of the source's rest surface that faces
+//! the same way, and takes displacement fields and skin weights there; on request, one that stands
+//! for more surface than a source vertex takes a mean over it. Drivers stay as they are, so all levels of a character move
+//! alike. Coarse levels may keep fewer components: those that move the target most.
+
+mod correspondence;
+mod drivers;
+mod layers;
+mod triangle_tree;
+
+use std::sync::Arc;
+
+use crate::method::Budget;
+use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin_core::model::{Model, ModelError};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::{Rig, RigError};
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_core::weights::{SkinWeights, WeightsError};
+
+pub use correspondence::Correspondence;
+
+/// How a model is carried.
+#[derive(Debug, Clone)]
+pub struct CarryParams {
+    /// components that the target may have; default: no limit
+    pub budget: Budget,
+    /// poses of the *target* that tell which components matter; without any, the drivers' own ranges
+    /// do
+    pub sample_poses: Vec<Pose>,
+    /// carry the skin weights too: corrections then sit on the weights they were learnt with. Without,
+    /// the target keeps its own, and every difference between the two is an error. Default: true
+    pub weights: bool,
+    /// how much of the mean over a vertex's surface counts where that is larger than a source
+    /// vertex's, 0 to 1: calms fields that are noisy, blurs those that are not; default 0, the nearest
+    /// point alone
+    pub averaging: f64,
+    /// vertices further from the source surface than this share of its size have no counterpart;
+    /// default 0.05
+    pub reach: f64,
+}
+
+impl Default for CarryParams {
+    fn default() -> Self {
+        let budget = Budget { per_vertex: None, per_joint: None, total: None };
+        Self { budget, sample_poses: Vec::new(), weights: true, averaging: 0.0, reach: 0.05 }
+    }
+}
+
+/// A carried model.
+#[derive(Debug, Clone)]
+pub struct Carried {
+    /// on the target
+    pub model: Model,
+    /// where the target lies on the source
+    pub correspondence: Correspondence,
+    /// components of the source
+    pub source_components: usize,
+}
+
+/// Why a model cannot be carried.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum CarryError {
+    /// The drivers need a joint that is not there.
+    #[error(
+        "the target has no joint {name:?}, which moves the model{hint}; give a rig with the model's skeleton, or rename the joint"
+    )]
+    MissingJoint {
+        /// the joint
+        name: String,
+        /// a name that is nearly the same
+        hint: String,
+    },
+    /// The drivers need a control that is not there.
+    #[error("the target has no control {name:?}, which moves the model; add a node named control:{name}")]
+    MissingControl {
+        /// the control
+        name: String,
+    },
+    /// A joint rests elsewhere, or turned.
+    #[error(
+        "joint {name:?} of the target rests {distance:.3} away and turned by {degrees:.1}° against the model's; give both the same bind pose"
+    )]
+    OtherBind {
+        /// the joint
+        name: String,
+        /// in the unit of the rest shape
+        distance: f64,
+        /// by how much
+        degrees: f64,
+    },
+    /// The surfaces are not of one character.
+    #[error(
+        "{far} of {vertices} vertices of the target are more than {reach:.3} away from the model's rest shape (vertex {worst} is {distance:.3} away); give the same character in the same unit and rest pose"
+    )]
+    NoOverlap {
+        /// vertices without a counterpart
+        far: usize,
+        /// vertices of the target
+        vertices: usize,
+        /// what was allowed
+        reach: f64,
+        /// the vertex furthest away
+        worst: usize,
+        /// by how much
+        distance: f64,
+    },
+    /// The source has no surface.
+    #[error("the model's mesh has no triangles, so there is no surface to carry it from")]
+    NoSurface,
+    /// The carried weights were refused.
+    #[error("the carried skin weights are not valid: {0}")]
+    Weights(#[from] WeightsError),
+    /// The carried layers were refused.
+    #[error("the carried layers are not valid: {0}")]
+    Model(#[from] ModelError),
+    /// The target's parts do not fit.
+    #[error("the target does not fit: {0}")]
+    Rig(#[from] RigError),
+    /// The carried truth was refused.
+    #[error("the carried shapes are not valid: {0}")]
+    Examples(#[from] ExamplesError),
+}
+
+/// More vertices than this share without a counterpart are another character.
+const MOST_FAR: f64 = 0.02;
+
+/// Carries `model` to `target`, another mesh of the same character with the same joints by name.
+pub fn carry_model(model: &Model, target: &Arc<Rig>, params: &CarryParams) -> Result<Carried, CarryError> {
+    let names = drivers::Names::new(model, target)?;
+    let correspondence = Correspondence::new(model.rig(), target, params.averaging)?;
+    check_overlap(&correspondence, model.rig(), params)?;
+    let rig = if params.weights && model.rig().skeleton().joint_count() > 0 {
+        Arc::new(target.with_weights(carried_weights(model.rig(), target, &correspondence, &names)?))
+    } else {
+        target.clone()
+    };
+    let mut layers = layers::carried(model, &correspondence, &names);
+    layers::keep_strongest(&mut layers, &rig, params);
+    let model_on_target = Model::new(rig, model.base().clone(), layers)?.with_input_rig(target.clone())?;
+    Ok(Carried { model: model_on_target, correspondence, source_components: model.component_count() })
+}
+
+fn check_overlap(
+    correspondence: &Correspondence,
+    source: &Rig,
+    params: &CarryParams,
+) -> Result<(), CarryError> {
+    let reach = params.reach * source.mesh().size();
+    let gaps = correspondence.gaps();
+    let far = gaps.iter().filter(|&&gap| gap > reach).count();
+    if far as f64 <= MOST_FAR * gaps.len() as f64 {
+        return Ok(());
+    }
+    let all = gaps.iter().copied().enumerate();
+    let (worst, distance) = all.fold((0, 0.0), |worst, next| if next.1 > worst.1 { next } else { worst });
+    Err(CarryError::NoOverlap { far, vertices: gaps.len(), reach, worst, distance })
+}
+
+/// The source's weights at the target's vertices, as many influences as the source has.
+fn carried_weights(
+    source: &Rig,
+    target: &Rig,
+    correspondence: &Correspondence,
+    names: &drivers::Names,
+) -> Result<SkinWeights, CarryError> {
+    let most = source.weights().most_influences();
+    let lists = (0..target.vertex_count())
+        .map(|vertex| {
+            let mut list: Vec<eigenskin_core::weights::Influence> = Vec::new();
+            for &(from, share) in correspondence.of_group(vertex) {
+                for influence in source.weights().of(from as usize) {
+                    let joint = names.joint(influence.joint as usize)? as u32;
+                    let weight = (share * f64::from(influence.weight)) as f32;
+                    match list.iter_mut().find(|i| i.joint == joint) {
+                        Some(known) => known.weight += weight,
+                        None => list.push(eigenskin_core::weights::Influence { joint, weight }),
+                    }
+                }
+            }
+            list.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.joint.cmp(&b.joint)));
+            list.truncate(most.max(1));
+            Ok(list)
+        })
+        .collect::<Result<Vec<_>, CarryError>>()?;
+    Ok(SkinWeights::new(target.skeleton().joint_count(), lists)?.0)
+}
+
+/// True shapes of the source as shapes of the target, where the target has none of its own: each
+/// vertex follows its place on the surface, and keeps its distance from it as skinning turns it.
+pub fn carry_examples(
+    set: &ExampleSet,
+    carried: &Carried,
+    target: &Arc<Rig>,
+) -> Result<ExampleSet, CarryError> {
+    let source = set.rig();
+    let names = drivers::Names::of_rigs(source, target);
+    let rest: Vec<glam::DVec3> = source.mesh().positions().iter().map(|p| p.as_dvec3()).collect();
+    let examples = set.examples().iter().map(|example| {
+        let pose = names.pose(&example.pose)?;
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, target, &pose);
+        let positions = (0..target.vertex_count())
+            .map(|vertex| {
+                let parts = carried.correspondence.of_group(vertex);
+                let mean = |of: &dyn Fn(usize) -> glam::DVec3| -> glam::DVec3 {
+                    parts.iter().map(|&(from, share)| share * of(from as usize)).sum()
+                };
+                let off = target.mesh().positions()[vertex].as_dvec3() - mean(&|from| rest[from]);
+                let shown = mean(&|from| example.positions[from].as_dvec3());
+                (shown + skinning.posed_from_rest(vertex).matrix3 * off).as_vec3()
+            })
+            .collect();
+        Ok(Example { name: example.name.clone(), pose, positions, normals: None, inverted: None })
+    });
+    Ok(ExampleSet::new(target.clone(), examples.collect::<Result<_, CarryError>>()?)?)
+}

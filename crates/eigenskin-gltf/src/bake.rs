@@ -1,0 +1,121 @@
+//! Clips as morph weights: the drivers evaluated at the keys of a clip and in between.
+
+use eigenskin_core::model::Model;
+
+use super::clip::{Channel, Clip, Interpolation, Path, union_of_times};
+use super::document::Document;
+use super::error::GltfError;
+use super::model::coordinates;
+use super::targets;
+use crate::rig_file::RigFile;
+
+/// One clip with the model's coordinates along it.
+#[derive(Debug)]
+pub struct BakedClip {
+    /// index of the animation
+    pub animation: usize,
+    /// whether values jump from key to key
+    pub step: bool,
+    /// `key`, rising, seconds
+    pub times: Vec<f32>,
+    /// `key` → `component`
+    pub coordinates: Vec<Vec<f32>>,
+}
+
+/// Keys of one clip at most; a clip that would need more keeps only those it has.
+const MOST_KEYS: usize = 100_000;
+
+/// Bakes every clip that moves the rig or drives morph targets of its meshes.
+pub fn bake_clips(file: &RigFile, model: &Model, rate: f64, warnings: &mut Vec<String>) -> Vec<BakedClip> {
+    let layout = file.layout();
+    let mut baked = Vec::new();
+    if model.component_count() == 0 {
+        return baked;
+    }
+    for (animation, clip) in file.clips().iter().enumerate() {
+        let own: Vec<&Channel> = weights_channels(clip, &layout.mesh_nodes).collect();
+        let moves = clip.rig_channels(layout).next().is_some();
+        if !moves && own.is_empty() {
+            continue;
+        }
+        let channels = || clip.rig_channels(layout).chain(own.iter().copied());
+        let step = channels().all(|channel| channel.interpolation == Interpolation::Step);
+        let mut times = union_of_times(channels());
+        if !step {
+            if own.iter().any(|channel| channel.interpolation == Interpolation::Step) {
+                warnings
+                    .push(format!("clip {:?}: morph weights that jumped now ramp between keys", clip.name));
+            }
+            match filled_in(&times, rate) {
+                Some(filled) => times = filled,
+                None => warnings.push(format!("clip {:?} is too long to bake between its keys", clip.name)),
+            }
+        }
+        let times = rounded(&times);
+        let key = |&time: &f32| coordinates(model, &clip.sample(layout, f64::from(time)));
+        let coordinates = times.iter().map(key).collect();
+        baked.push(BakedClip { animation, step, times, coordinates });
+    }
+    baked
+}
+
+/// Weights of a file's own targets at a time of a clip.
+pub fn own_weights(
+    file: &RigFile,
+    document: &Document,
+    animation: usize,
+    node: usize,
+    own: usize,
+    time: f32,
+) -> Result<Vec<f32>, GltfError> {
+    let nodes = [node];
+    let channel = weights_channels(&file.clips()[animation], &nodes).next();
+    let mut weights = match channel {
+        Some(channel) => channel.sample(f64::from(time)),
+        None => targets::own_default_weights(document, node, own)?,
+    };
+    weights.resize(own, 0.0);
+    Ok(weights.into_iter().map(|w| w as f32).collect())
+}
+
+fn weights_channels<'a>(clip: &'a Clip, nodes: &'a [usize]) -> impl Iterator<Item = &'a Channel> {
+    clip.channels.iter().filter(|channel| channel.path == Path::Weights && nodes.contains(&channel.node))
+}
+
+/// Times with others in between, so that no two are further apart than `1/rate`; none when there
+/// would be too many.
+fn filled_in(times: &[f64], rate: f64) -> Option<Vec<f64>> {
+    let mut filled = Vec::new();
+    for pair in times.windows(2) {
+        let span = pair[1] - pair[0];
+        // A key that is late by a rounding error needs no other one before it.
+        let pieces = (span * rate - 1e-3).ceil().max(1.0);
+        if filled.len() as f64 + pieces > MOST_KEYS as f64 {
+            return None;
+        }
+        filled.extend((0..pieces as usize).map(|i| pair[0] + span * i as f64 / pieces));
+    }
+    filled.extend(times.last());
+    Some(filled)
+}
+
+fn rounded(times: &[f64]) -> Vec<f32> {
+    let mut rounded: Vec<f32> = times.iter().map(|&time| time as f32).collect();
+    rounded.dedup();
+    rounded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_stay_and_gaps_are_filled() {
+        let filled = filled_in(&[0.0, 0.1, 0.110], 30.0).unwrap();
+        assert_eq!(filled.len(), 5);
+        assert!(filled.contains(&0.1) && filled.contains(&0.110));
+        assert!(filled.windows(2).all(|pair| pair[1] - pair[0] <= 1.0 / 30.0 + 1e-4));
+        assert_eq!(filled_in(&[0.0, 1.0 / 30.0], 30.0).unwrap().len(), 2);
+        assert!(filled_in(&[0.0, 1e12], 30.0).is_none());
+    }
+}

@@ -1,0 +1,387 @@
+//! From a document to a rig: one skin, the meshes it moves, the controls beside it.
+//!
+//! The model lives in *mesh space*, where glTF's inverse bind matrices start. With `global` the
+//! scene transform of a joint's node and `root` the skin's first root joint,
+//!
+//! ```text
+//! scene_from_mesh     = global(root) · inverse_bind(root)        at the file's default transforms
+//! world_from_joint(j) = scene_from_mesh⁻¹ · global(j)
+//! ```
+//!
+//! so that a pose skins to where the file shows it, up to the fixed `scene_from_mesh`. Nodes that
+//! are no joints may stand above or between joints and may move: global transforms see them.
+
+use eigenskin_core::glam::DAffine3;
+use eigenskin_core::mesh::Mesh;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::{Control, Rig};
+use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::weights::{SkinWeights, WeightsReport};
+use serde_json::Value;
+
+use super::accessor;
+use super::document::{Document, index_list, optional_index};
+use super::error::GltfError;
+use super::nodes::{Local, NodeGraph, name_of};
+use super::primitives::{PrimitiveRange, Vertices};
+use super::table::Table;
+use crate::ReadOptions;
+
+/// How the names of control nodes begin.
+pub const CONTROL_PREFIX: &str = "control:";
+
+/// Where the parts of a rig are in its document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RigLayout {
+    /// index of the skin; none without joints
+    pub skin: Option<usize>,
+    /// name of the skin as [`ReadOptions`] and the table know it
+    pub skin_name: Option<String>,
+    /// name of the mesh, for a rig without joints
+    pub mesh_name: Option<String>,
+    /// `joint` → node
+    pub joint_nodes: Vec<usize>,
+    /// `control` → node
+    pub control_nodes: Vec<usize>,
+    /// nodes that show the rig's meshes
+    pub mesh_nodes: Vec<usize>,
+    /// the rig's meshes, each once
+    pub meshes: Vec<usize>,
+    /// model vertex ↔ (mesh, primitive, vertex)
+    pub primitives: Vec<PrimitiveRange>,
+    /// the skin's first root joint; the mesh node without joints
+    pub root_node: usize,
+    /// where the file's default transforms put the mesh
+    pub scene_from_mesh: DAffine3,
+    /// all nodes
+    pub graph: NodeGraph,
+}
+
+/// A rig, where its parts are, and what there is to say about it.
+#[derive(Debug)]
+pub struct FoundRig {
+    /// the rig
+    pub rig: Rig,
+    /// where its parts are
+    pub layout: RigLayout,
+    /// one sentence each
+    pub notes: Vec<String>,
+}
+
+/// Reads the rig of a document.
+pub fn read(
+    document: &Document,
+    options: &ReadOptions,
+    table: Option<&Table>,
+) -> Result<FoundRig, GltfError> {
+    let graph = NodeGraph::read(document)?;
+    let shown = shown_meshes(document)?;
+    let mut notes = Vec::new();
+    let choice = Choice::make(document, &shown, options, table)?;
+    let joint_nodes = match choice.skin {
+        Some(skin) => {
+            let entry = document.entry("skins", skin)?;
+            index_list(entry, "joints", graph.parents.len(), || format!("skins[{skin}]"))?
+        }
+        None => Vec::new(),
+    };
+    if choice.skin.is_some() && joint_nodes.is_empty() {
+        return Err(GltfError::field("the skin's list of joints", "a list of at least one node"));
+    }
+
+    let mut vertices = Vertices::default();
+    for &mesh in &choice.meshes {
+        vertices.add_mesh(document, mesh, choice.skin.is_some())?;
+    }
+    if vertices.triangles.is_empty() {
+        return Err(GltfError::NoMesh);
+    }
+    note_vertices(&vertices, &mut notes);
+    let other_nodes = shown.len() - choice.nodes.len();
+    if other_nodes > 0 {
+        notes.push(format!("{other_nodes} other mesh node(s) are left as they are"));
+    }
+    if document
+        .array("images")
+        .iter()
+        .any(|i| i.get("uri").and_then(Value::as_str).is_some_and(|u| !u.starts_with("data:")))
+    {
+        notes.push("textures are separate files; keep them beside the GLB that is written".into());
+    }
+
+    let skeleton = read_skeleton(document, choice.skin, &joint_nodes, &graph, table)?;
+    let normals = vertices.any_normals.then_some(vertices.normals);
+    let mesh = Mesh::new(vertices.positions, vertices.triangles, normals)?;
+    let weights = if skeleton.joint_count() == 0 {
+        SkinWeights::none(mesh.vertex_count())
+    } else {
+        let (weights, report) = SkinWeights::new(skeleton.joint_count(), vertices.influences)?;
+        notes.extend(weights_note(&report));
+        weights
+    };
+    let root = skeleton.joints().iter().position(|joint| joint.parent.is_none());
+    let (root_node, bind) = match root {
+        Some(root) => (joint_nodes[root], skeleton.joints()[root].joint_from_rest),
+        None => (choice.nodes[0], DAffine3::IDENTITY),
+    };
+    let scene_from_mesh = graph.default_globals()[root_node] * bind;
+    if !scene_from_mesh.inverse().is_finite() || scene_from_mesh.matrix3.determinant().abs() < 1e-30 {
+        let name = name_of(document.entry("nodes", root_node)?).to_string();
+        return Err(GltfError::FlatRoot { name });
+    }
+    let (controls, control_nodes) = read_controls(document, &graph, &joint_nodes, table);
+    let rig = Rig::new(mesh, skeleton, weights, controls)?;
+    let layout = RigLayout {
+        skin: choice.skin,
+        skin_name: choice.skin.is_some().then(|| choice.name.clone()),
+        mesh_name: choice.skin.is_none().then_some(choice.name),
+        joint_nodes,
+        control_nodes,
+        mesh_nodes: choice.nodes,
+        meshes: choice.meshes,
+        primitives: vertices.ranges,
+        root_node,
+        scene_from_mesh,
+        graph,
+    };
+    Ok(FoundRig { rig, layout, notes })
+}
+
+/// Sums that miss one by less are rounding, mended without a word.
+const WORTH_SAYING: f64 = 1e-5;
+
+/// The sentence about weights that had to be scaled, if any.
+pub fn weights_note(report: &WeightsReport) -> Option<String> {
+    let vertex = report.worst_vertex.filter(|_| report.largest_deviation > WORTH_SAYING)?;
+    Some(format!(
+        "skin weights of {} vertices were scaled to sum to one (vertex {vertex} was off by {:.1e})",
+        report.normalised_vertices, report.largest_deviation
+    ))
+}
+
+impl RigLayout {
+    /// The pose that local node transforms (`node`) show.
+    pub fn pose(&self, locals: &[Local]) -> Pose {
+        let globals = self.graph.globals(locals);
+        self.pose_of_globals(&globals, locals)
+    }
+
+    /// The pose of the file's default transforms.
+    pub fn default_pose(&self) -> Pose {
+        self.pose(&self.graph.locals)
+    }
+
+    pub(crate) fn pose_of_globals(&self, globals: &[DAffine3], locals: &[Local]) -> Pose {
+        let mesh_from_scene = self.scene_from_mesh.inverse();
+        Pose {
+            world_from_joint: self.joint_nodes.iter().map(|&node| mesh_from_scene * globals[node]).collect(),
+            controls: self.control_nodes.iter().map(|&node| locals[node].to_affine().translation.x).collect(),
+        }
+    }
+
+    /// The primitives of one of the rig's meshes.
+    pub fn primitives_of(&self, mesh: usize) -> impl Iterator<Item = &PrimitiveRange> {
+        self.primitives.iter().filter(move |range| range.mesh == mesh)
+    }
+
+    /// Whether all of the rig's primitives have normals in the file.
+    pub fn has_normals(&self) -> bool {
+        self.primitives.iter().filter(|range| range.first_vertex.is_some()).all(|range| range.has_normals)
+    }
+}
+
+/// A node that shows a mesh.
+struct ShownMesh {
+    node: usize,
+    mesh: usize,
+    skin: Option<usize>,
+}
+
+fn shown_meshes(document: &Document) -> Result<Vec<ShownMesh>, GltfError> {
+    let mut shown = Vec::new();
+    for (node, entry) in document.array("nodes").iter().enumerate() {
+        let place = || format!("nodes[{node}]");
+        let skin = optional_index(entry, "skin", document.array("skins").len(), place)?;
+        if let Some(mesh) = optional_index(entry, "mesh", document.array("meshes").len(), place)? {
+            shown.push(ShownMesh { node, mesh, skin });
+        }
+    }
+    Ok(shown)
+}
+
+/// What the rig is made of.
+struct Choice {
+    name: String,
+    skin: Option<usize>,
+    nodes: Vec<usize>,
+    meshes: Vec<usize>,
+}
+
+impl Choice {
+    fn make(
+        document: &Document,
+        shown: &[ShownMesh],
+        options: &ReadOptions,
+        table: Option<&Table>,
+    ) -> Result<Self, GltfError> {
+        if shown.is_empty() {
+            return Err(GltfError::NoMesh);
+        }
+        let skins = distinct(shown.iter().filter_map(|s| s.skin));
+        if skins.is_empty() {
+            let meshes = distinct(shown.iter().map(|s| s.mesh));
+            let names = names_of(document, "meshes", "mesh", &meshes);
+            let remembered = table.and_then(|t| t.mesh.as_deref());
+            let chosen = choose("mesh", &names, options.mesh.as_deref(), remembered)?;
+            let mesh = meshes[chosen];
+            let node = shown.iter().find(|s| s.mesh == mesh).map_or(0, |s| s.node);
+            return Ok(Self {
+                name: names[chosen].clone(),
+                skin: None,
+                nodes: vec![node],
+                meshes: vec![mesh],
+            });
+        }
+        let names = names_of(document, "skins", "skin", &skins);
+        let remembered = table.and_then(|t| t.skin.as_deref());
+        let chosen = choose("skin", &names, options.skin.as_deref(), remembered)?;
+        let skin = Some(skins[chosen]);
+        let used = || shown.iter().filter(|s| s.skin == skin);
+        Ok(Self {
+            name: names[chosen].clone(),
+            skin,
+            nodes: used().map(|s| s.node).collect(),
+            meshes: distinct(used().map(|s| s.mesh)),
+        })
+    }
+}
+
+/// The index of the wanted name; of the one the table remembers; of the only one.
+fn choose(
+    what: &'static str,
+    names: &[String],
+    wanted: Option<&str>,
+    remembered: Option<&str>,
+) -> Result<usize, GltfError> {
+    if let Some(wanted) = wanted {
+        return names.iter().position(|name| name == wanted).ok_or_else(|| GltfError::NoSuchChoice {
+            what,
+            name: wanted.into(),
+            names: names.to_vec(),
+        });
+    }
+    if let Some(found) = remembered.and_then(|r| names.iter().position(|name| name == r)) {
+        return Ok(found);
+    }
+    if names.len() == 1 { Ok(0) } else { Err(GltfError::Ambiguous { what, names: names.to_vec() }) }
+}
+
+/// Names of entries; those without one, or with one that others have too, get their number.
+fn names_of(document: &Document, key: &str, what: &str, indices: &[usize]) -> Vec<String> {
+    let given: Vec<&str> = indices.iter().map(|&i| name_of(&document.array(key)[i])).collect();
+    let unique = |name: &str| !name.is_empty() && given.iter().filter(|other| **other == name).count() == 1;
+    given
+        .iter()
+        .zip(indices)
+        .map(|(name, index)| if unique(name) { (*name).to_string() } else { format!("{what} {index}") })
+        .collect()
+}
+
+fn distinct(values: impl Iterator<Item = usize>) -> Vec<usize> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}
+
+fn note_vertices(vertices: &Vertices, notes: &mut Vec<String>) {
+    if vertices.skipped_primitives > 0 {
+        notes.push(format!(
+            "{} primitive(s) of points or lines are left as they are",
+            vertices.skipped_primitives
+        ));
+    }
+}
+
+fn read_skeleton(
+    document: &Document,
+    skin: Option<usize>,
+    joint_nodes: &[usize],
+    graph: &NodeGraph,
+    table: Option<&Table>,
+) -> Result<Skeleton, GltfError> {
+    let Some(skin) = skin else { return Ok(Skeleton::empty()) };
+    let entry = document.entry("skins", skin)?;
+    let accessors = document.array("accessors").len();
+    let binds = match optional_index(entry, "inverseBindMatrices", accessors, || format!("skins[{skin}]"))? {
+        Some(accessor) => {
+            let binds = accessor::read_transforms(document, accessor)?;
+            if binds.len() < joint_nodes.len() {
+                let problem = format!("has {} bind matrices for {} joints", binds.len(), joint_nodes.len());
+                return Err(GltfError::Accessor { accessor, problem });
+            }
+            binds
+        }
+        None => vec![DAffine3::IDENTITY; joint_nodes.len()],
+    };
+    let mut joint_of_node = vec![None; graph.parents.len()];
+    for (joint, &node) in joint_nodes.iter().enumerate() {
+        if joint_of_node[node].replace(joint).is_some() {
+            return Err(GltfError::Node { node, problem: "is listed twice among the joints of the skin" });
+        }
+    }
+    let names: Vec<String> = joint_nodes
+        .iter()
+        .enumerate()
+        .map(|(joint, &node)| match name_of(&document.array("nodes")[node]) {
+            "" => format!("joint {joint}"),
+            name => name.to_string(),
+        })
+        .collect();
+    let reference_of = |name: &str| {
+        let entry = table?.joints.iter().find(|joint| joint.name == name)?;
+        let reference = entry.reference.as_deref()?;
+        names.iter().position(|other| other == reference)
+    };
+    let joints = names
+        .iter()
+        .zip(joint_nodes)
+        .zip(&binds)
+        .map(|((name, &node), &joint_from_rest)| Joint {
+            name: name.clone(),
+            parent: graph.ancestors(node).find_map(|ancestor| joint_of_node[ancestor]),
+            reference: reference_of(name),
+            joint_from_rest,
+        })
+        .collect();
+    Ok(Skeleton::new(joints)?)
+}
+
+fn read_controls(
+    document: &Document,
+    graph: &NodeGraph,
+    joint_nodes: &[usize],
+    table: Option<&Table>,
+) -> (Vec<Control>, Vec<usize>) {
+    let remembered = |name: &str| table.and_then(|t| t.controls.iter().position(|c| c.name == name));
+    let mut found: Vec<(Control, usize)> = document
+        .array("nodes")
+        .iter()
+        .enumerate()
+        .filter(|(node, _)| !joint_nodes.contains(node))
+        .filter_map(|(node, entry)| Some((node, name_of(entry).strip_prefix(CONTROL_PREFIX)?)))
+        .map(|(node, name)| {
+            let shown = graph.locals[node].to_affine().translation.x;
+            // The table keeps what f32 rounds; it is believed as long as the node agrees.
+            let exact = remembered(name).and_then(|i| Some(table?.controls[i].default));
+            let default = exact.filter(|exact| *exact as f32 == shown as f32).unwrap_or(shown);
+            (Control { name: name.to_string(), default }, node)
+        })
+        .collect();
+    // Programs reorder nodes; the table knows the order of the rig.
+    found.sort_by_key(|(control, _)| remembered(&control.name).unwrap_or(usize::MAX));
+    found.into_iter().unzip()
+}
