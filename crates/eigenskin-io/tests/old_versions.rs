@@ -10,18 +10,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use eigenskin::deformers::{Base, BlackBox, BlackBoxError};
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::Example;
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
-use eigenskin::model::Model;
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
-use eigenskin::skinning::BaseSkinning;
+use eigenskin_core::deformers::{Base, BlackBox, BlackBoxError};
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::Example;
+use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
+use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_gltf::{FileKind, ReadOptions, RigFile};
 use eigenskin_io::pose_file::read_poses;
 use eigenskin_io::{
-    Bvh, FileKind, ReadOptions, RigFile, file_kind, read_box, read_cache, read_example_list, read_examples,
-    read_model, read_obj_folder, read_rig,
+    Bvh, file_kind, read_box, read_cache, read_example_list, read_examples, read_model, read_obj_folder,
+    read_rig,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
