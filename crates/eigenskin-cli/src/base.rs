@@ -1,5 +1,6 @@
 //! What corrections sit on, as it is typed: a skinning, or a file that describes a chain of deformers.
 
+use eigenskin::progress::Unwatched;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -105,8 +106,8 @@ impl OpenBase {
     pub fn measure(&mut self, model: &Model, set: &ExampleSet) -> Result<Evaluation> {
         let model = Arc::new(model.clone());
         match (self.has_external(), self.black_box()) {
-            (true, Some(black_box)) => Ok(evaluate_through(&model, black_box, set)?),
-            _ => Ok(evaluate_against(&model, set)),
+            (true, Some(black_box)) => Ok(evaluate_through(&model, black_box, set, &Unwatched)?),
+            _ => Ok(evaluate_against(&model, set, &Unwatched)?),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Where a pose can be sculpted: the invertibility map, before anyone does the work.
 
+use eigenskin::progress::Unwatched;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -62,7 +63,7 @@ impl InvertibilityArgs {
         for NamedPose { name, pose } in self.pose.read_all(file)? {
             let named = base.base.clone();
             let kept =
-                invertibility(&named, base.black_box(), rig, &pose)?.iter().map(Conditioning::kept).collect();
+                invertibility(&named, base.black_box(), rig, &pose, &Unwatched)?.iter().map(Conditioning::kept).collect();
             let positions = skinned_shape(BaseSkinning::LinearBlend, rig, &pose);
             maps.push(Map { name, kept, positions });
         }

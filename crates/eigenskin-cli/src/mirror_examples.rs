@@ -1,5 +1,6 @@
 //! `eigenskin examples mirror`: examples of one side, made for the other.
 
+use eigenskin::progress::Unwatched;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -47,7 +48,7 @@ pub fn run(
         names.iter().map(|name| list.find(name)).collect::<Result<Vec<usize>, _>>()?
     };
     let rig = list.set.rig().clone();
-    let mirror = Mirror::new(rig.clone(), &params(args)?).map_err(|error| with_options(&error))?;
+    let mirror = Mirror::new(rig.clone(), &params(args)?, &Unwatched).map_err(|error| with_options(&error))?;
     tell(&mirror, &rig, output);
     let originals: Vec<Example> = places.iter().map(|&place| list.set.examples()[place].clone()).collect();
     let mut done = Vec::new();

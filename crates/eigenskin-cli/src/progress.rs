@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use eigenskin::progress::{Cancelled, Progress, Step};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Runs `work` under a spinner that says what is being done; silent where nobody looks.
@@ -28,4 +29,14 @@ pub fn bar(quiet: bool, doing: &str, count: usize) -> ProgressBar {
     }
     bar.set_message(doing.to_string());
     bar
+}
+
+/// Steps told to a function.
+pub struct Told<F>(pub F);
+
+impl<F: Fn(Step<'_>) + Sync> Progress for Told<F> {
+    fn step(&self, step: Step<'_>) -> Result<(), Cancelled> {
+        (self.0)(step);
+        Ok(())
+    }
 }

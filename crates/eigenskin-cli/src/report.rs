@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use eigenskin::baselines::{
-    Method, MethodErrors, UnmeasuredMethod, add_leave_one_out, learnt_baselines, psd_baselines,
+    Baseline, MethodErrors, UnmeasuredMethod, add_leave_one_out, learnt_baselines, psd_baselines,
     skinning_baselines,
 };
 use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::gltf::{ModelWriteReport, SimulationRecord};
-use eigenskin::method::{EigenSkinFit, ParameterizationFit};
+use eigenskin::method::{Fit, Method};
+use eigenskin::progress::Unwatched;
+use eigenskin::skinning::BaseSkinning;
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 use eigenskin::report::page::{
@@ -21,7 +23,7 @@ use eigenskin::report::page::{
 };
 use eigenskin::report::picture::View;
 
-use crate::fitting::MethodParams;
+use crate::fitting::{as_eigenskin, as_psd};
 use crate::painter;
 
 /// Components per joint that the table of methods goes up to, as in the EigenSkin paper.
@@ -50,31 +52,32 @@ pub struct Methods {
 /// Other methods on the sets whose poses are known; with `left_out` also on the training examples,
 /// each left out in turn, as a last set.
 pub fn methods(
-    training: Option<(&ExampleSet, &MethodParams)>,
+    training: Option<(&ExampleSet, BaseSkinning, &Method)>,
     sets: &[&ExampleSet],
     left_out: bool,
-) -> Methods {
-    let mut methods = skinning_baselines(sets);
+) -> Result<Methods> {
+    let mut methods = skinning_baselines(sets, &Unwatched)?;
     let mut unmeasured = Vec::new();
-    if let Some((training, params)) = training {
-        let (eigenskin, psd) = (params.eigenskin(), params.psd());
-        match learnt_baselines(training, &eigenskin, MOST_COMPONENTS, sets) {
+    if let Some((training, base, method)) = training {
+        let (eigenskin, psd) = (as_eigenskin(method), as_psd(method));
+        match learnt_baselines(training, base, &eigenskin, MOST_COMPONENTS, sets, &Unwatched) {
             Ok(learnt) => methods.extend(learnt),
             Err(error) => {
                 let reason = error.to_string();
-                unmeasured.push(UnmeasuredMethod { method: Method::AllComponents, reason });
+                unmeasured.push(UnmeasuredMethod { method: Baseline::AllComponents, reason });
             }
         }
-        let (deformations, too_large) = psd_baselines(training, &psd, sets);
+        let (deformations, too_large) = psd_baselines(training, base, &psd, sets, &Unwatched)?;
         // Beside shape interpolation, which they grew from.
-        let place = methods.iter().position(|m| m.method == Method::Components(0)).unwrap_or(methods.len());
+        let place = methods.iter().position(|m| m.method == Baseline::Components(0)).unwrap_or(methods.len());
         methods.splice(place..place, deformations);
         unmeasured.extend(too_large);
         if left_out {
-            unmeasured.extend(add_leave_one_out(&mut methods, training, &eigenskin, &psd));
+            let also = add_leave_one_out(&mut methods, training, base, &eigenskin, &psd, &Unwatched)?;
+            unmeasured.extend(also);
         }
     }
-    Methods { methods, unmeasured }
+    Ok(Methods { methods, unmeasured })
 }
 
 /// The worst poses of a set.
@@ -102,12 +105,13 @@ pub fn invertibility(set: &ExampleSet, base: &Base, view: View) -> Result<Option
 }
 
 /// The components of the strongest joint.
-pub fn components(fit: &EigenSkinFit, view: View, unit: &LengthUnit) -> Result<Option<PictureRow>> {
-    Ok(eigendisplacement_pictures(&fit.model, &fit.joints, shot(view)?, unit)?)
+pub fn components(fit: &Fit, view: View, unit: &LengthUnit) -> Result<Option<PictureRow>> {
+    let Some(learnt) = fit.learnt.eigenskin() else { return Ok(None) };
+    Ok(eigendisplacement_pictures(&fit.model, &learnt.joints, shot(view)?, unit)?)
 }
 
 /// The parts of the skin that have signals of their own.
-pub fn partition(fit: &ParameterizationFit, view: View) -> Result<Option<PictureRow>> {
+pub fn partition(fit: &Fit, view: View) -> Result<Option<PictureRow>> {
     Ok(partition_pictures(fit, shot(view)?)?)
 }
 

@@ -1,5 +1,6 @@
 //! Skin weights from examples: options, what is said of them, and their picture.
 
+use eigenskin::progress::Unwatched;
 use anyhow::Result;
 use eigenskin::examples::ExampleSet;
 use eigenskin::report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
@@ -7,7 +8,6 @@ use eigenskin::rig::Rig;
 use eigenskin::solve_weights::{SolveWeightsParams, SolvedWeights, solve_weights};
 use serde_json::{Value, json};
 
-use crate::commands::evaluate::errors_json;
 use crate::output::{Output, counted, figure};
 use crate::{painter, progress};
 
@@ -46,7 +46,7 @@ pub fn solve(
     output: &Output,
     quiet: bool,
 ) -> Result<SolvedWeights> {
-    let solved = progress::while_doing(quiet, "solving weights", || solve_weights(set, params))?;
+    let solved = progress::while_doing(quiet, "solving weights", || solve_weights(set, params, &Unwatched))?;
     output.item("weights", sentence(&solved));
     if solved.limited_vertices > 0 {
         output.warning(format!(
@@ -69,19 +69,6 @@ pub fn sentence(solved: &SolvedWeights) -> String {
         counted(solved.changed_vertices, "vertex", "vertices"),
         counted(solved.rig.weights().most_influences(), "influence", "influences"),
     )
-}
-
-/// The same for machines.
-pub fn json(solved: &SolvedWeights) -> Value {
-    json!({
-        "before": errors_json(&solved.before),
-        "after": errors_json(&solved.after),
-        "vertices": solved.moved.len(),
-        "changed_vertices": solved.changed_vertices,
-        "limited_vertices": solved.limited_vertices,
-        "influences": solved.rig.weights().most_influences(),
-        "most_moved": solved.moved.iter().copied().fold(0.0, f32::max),
-    })
 }
 
 /// Joints that are drawn: those whose weights changed most.

@@ -55,6 +55,14 @@ fn senseless_options_are_refused() {
         (&["--method", "psd", "--signals", "4"][..], "--signals belongs to --method parameterization"),
         (&["--ica"], "--ica belongs to"),
         (&["--method", "parameterization", "--per-joint", "3"], "--per-joint belongs to --method eigenskin"),
+        (&["--method", "parameterization", "--radius", "a=1"], "--radius belongs to --method psd"),
+        (&["--method", "parameterization", "--axis-radii", "a=1,1,1"], "--axis-radii belongs to --method psd"),
+        (&["--method", "parameterization", "--deltas", "forward"], "--deltas belongs to --method psd"),
+        (&["--method", "parameterization", "--order", "as-given"], "--order belongs to --method psd"),
+        (
+            &["--method", "parameterization", "--interpolation", "shepard"],
+            "--interpolation belongs to --method psd",
+        ),
         (&["--method", "parameterization", "--signals", "0"], "or none"),
         (&["--method", "parameterization", "--parts", "0"], "parts"),
     ] {

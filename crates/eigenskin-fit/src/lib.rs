@@ -25,4 +25,6 @@ pub mod style;
 pub mod suggest;
 pub mod transfer;
 
+mod during;
+mod names;
 mod numeric;

@@ -4,12 +4,14 @@
 
 mod common;
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::path::Path;
 use std::sync::Arc;
 
 use common::data;
 use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_fit::method::{Budget, Coupling, EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{Budget, Coupling, EigenSkinParams, fit_examples, Fit};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::ReadOptions;
 use eigenskin_gltf::conformance::random::Random;
@@ -28,7 +30,7 @@ fn with(set: &ExampleSet, more: &ExampleSet, chosen: &[usize]) -> ExampleSet {
 }
 
 fn fit(set: &ExampleSet, coupling: Coupling, budget: Budget) -> EigenSkinFit {
-    fit_eigenskin(set, &EigenSkinParams { coupling, budget, ..EigenSkinParams::default() }).unwrap()
+    fit_examples(set, &Base::default(), &EigenSkinParams { coupling, budget, ..EigenSkinParams::default() }.into(), &Unwatched).unwrap()
 }
 
 /// Relative errors of the three variants on what was held out.
@@ -44,7 +46,7 @@ fn errors(train: &ExampleSet, held_out: &ExampleSet, budget: Budget) -> [f64; 3]
             println!("{report:#?}");
             println!("{:?}", fit.joints.iter().map(|j| (j.component_count, j.width)).collect::<Vec<_>>());
         }
-        evaluate_against(&Arc::new(fit.model), held_out).relative_error.unwrap()
+        evaluate_against(&Arc::new(fit.model), held_out, &Unwatched).unwrap().relative_error.unwrap()
     })
 }
 

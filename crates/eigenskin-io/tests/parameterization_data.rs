@@ -4,6 +4,8 @@
 
 mod common;
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use common::viewer::Viewer;
@@ -13,7 +15,7 @@ use eigenskin_characters::truth::SweptSkin;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
-use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::method::{ParameterizationParams, fit_examples, Fit};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of};
 use eigenskin_io::read_examples;
@@ -30,9 +32,9 @@ fn left_out(
     params: &ParameterizationParams,
 ) -> (f64, ParameterizationFit) {
     let pick = |wanted: bool| (0..all.len()).filter(|&f| trained(f) == wanted).collect::<Vec<_>>();
-    let fit = fit_parameterization(&all.select(&pick(true)).unwrap(), params).unwrap();
+    let fit = fit_examples(&all.select(&pick(true)).unwrap(), &Base::default(), &params.clone().into(), &Unwatched).unwrap();
     let model = Arc::new(fit.model.clone());
-    let error = evaluate_against(&model, &all.select(&pick(false)).unwrap()).relative_error.unwrap();
+    let error = evaluate_against(&model, &all.select(&pick(false)).unwrap(), &Unwatched).unwrap().relative_error.unwrap();
     (error, fit)
 }
 
@@ -91,7 +93,7 @@ fn a_hand_in_parts_survives_the_file_and_plays_in_a_stock_viewer() {
             Example { name: format!("frame {index}"), pose, positions, normals: None, inverted: None }
         });
     let set = ExampleSet::new(character.rig.clone(), examples.collect()).unwrap();
-    let fitted = fit_parameterization(&set, &ParameterizationParams::default()).unwrap();
+    let fitted = fit_examples(&set, &Base::default(), &ParameterizationParams::default().into(), &Unwatched).unwrap();
     assert!(fitted.parts.len() > 1);
     let times: Vec<f64> = (0..6).map(f64::from).collect();
     let motion = character.articulation().random(6, 0.6, 22);

@@ -4,6 +4,8 @@
 
 mod common;
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,8 +23,8 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::method::psd::{DeltaSpace, PrototypeParams, PsdInterpolation};
-use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_fit::method::{DeltaSpace, PrototypeParams, PsdInterpolation};
+use eigenskin_fit::method::{PsdParams, fit_examples};
 use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of};
 use eigenskin_io::read_examples;
 
@@ -62,7 +64,7 @@ fn fitted_models_come_back_bit_for_bit() {
         },
         PsdParams { interpolation: PsdInterpolation::Linear, ..PsdParams::default() },
     ] {
-        let model = fit_psd(&set, &params).unwrap().model;
+        let model = fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap().model;
         let (glb, _) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
         let (_, read) = model_of(document(&glb)).unwrap();
         assert_eq!(read, model, "{params:?}");
@@ -87,7 +89,7 @@ fn frames_of_an_animated_character_are_met() {
         for deltas in [DeltaSpace::Inverse, DeltaSpace::Forward { frame: Frame::Root }] {
             for prototypes in [None, Some(PrototypeParams::default())] {
                 let params = PsdParams { base: base.into(), deltas, prototypes, ..PsdParams::default() };
-                let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+                let model = Arc::new(fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap().model);
                 let miss = miss(&model);
                 assert!(miss < 1e-5, "{base:?} {deltas:?} {prototypes:?}: {miss:e}");
             }
@@ -168,7 +170,7 @@ const HALF_SMILE: &[(&str, f32)] =
 fn fitted(rig: &Arc<Rig>, examples: Vec<Example>, interpolation: PsdInterpolation) -> Evaluator {
     let set = ExampleSet::new(rig.clone(), examples).unwrap();
     let params = PsdParams { interpolation, ..PsdParams::default() };
-    let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+    let model = Arc::new(fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap().model);
     let mut evaluator = Evaluator::new(model);
     for example in set.examples() {
         let miss = furthest(&shape(&mut evaluator, &example.pose), &example.positions);

@@ -3,6 +3,8 @@
 
 mod cache_support;
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -17,7 +19,7 @@ use eigenskin_core::mesh::Mesh;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_gltf::ReadOptions;
 use eigenskin_io::vertex_cache::{write_mdd, write_obj, write_pc2};
 use eigenskin_io::{
@@ -52,7 +54,7 @@ fn assert_shapes(set: &ExampleSet, scene: &Scene, tolerance: f64) {
 
 /// What a model fitted to a set shows in some poses.
 fn fitted_shapes(set: &ExampleSet, poses: &[Pose]) -> Vec<Vec3> {
-    let fit = fit_eigenskin(set, &EigenSkinParams::default()).unwrap();
+    let fit = fit_examples(set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
     let mut evaluator = Evaluator::new(Arc::new(fit.model));
     let mut all = Vec::new();
     for pose in poses {

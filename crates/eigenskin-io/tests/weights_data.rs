@@ -4,13 +4,15 @@
 
 mod common;
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use common::data;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 use eigenskin_core::rig::Rig;
-use eigenskin_fit::method::{EigenSkinParams, ParameterizationParams, fit_eigenskin, fit_parameterization};
+use eigenskin_fit::method::{EigenSkinParams, ParameterizationParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, skinning_error, solve_weights};
 use eigenskin_gltf::document::Document;
@@ -25,11 +27,11 @@ fn set(test: &str, path: &str) -> Option<ExampleSet> {
 /// both sets.
 fn errors(training: &ExampleSet, rig: &Arc<Rig>, held_out: &ExampleSet) -> [[f64; 2]; 2] {
     let params = ParameterizationParams { signals_per_vertex: Some(8), ..ParameterizationParams::default() };
-    let model = fit_parameterization(&training.clone().for_rig(rig).unwrap(), &params).unwrap().model;
+    let model = fit_examples(&training.clone().for_rig(rig).unwrap(), &Base::default(), &params.clone().into(), &Unwatched).unwrap().model;
     let model = Arc::new(model);
     assert!(model.most_tuples_per_vertex() <= 8);
     [training, held_out]
-        .map(|set| [skinning_error(rig, set).rmse_of_100, evaluate_against(&model, set).model.rmse_of_100])
+        .map(|set| [skinning_error(rig, set, &Unwatched).unwrap().rmse_of_100, evaluate_against(&model, set, &Unwatched).unwrap().model.rmse_of_100])
 }
 
 #[test]
@@ -45,14 +47,14 @@ fn solved_weights_are_better_and_a_correction_on_them_is_better_still() {
         ("bone, every tenth", bone.select(&every(10, 0)).unwrap(), &odd),
         ("hand", hand, &held_out),
     ] {
-        let solved = solve_weights(&training, &SolveWeightsParams::default()).unwrap();
+        let solved = solve_weights(&training, &SolveWeightsParams::default(), &Unwatched).unwrap();
         let given = errors(&training, training.rig(), held_out);
         let own = errors(&training, &solved.rig, held_out);
         println!("{name}: [skinning, with 8] on training and held out, of 100: {given:.4?} → {own:.4?}");
         for (given, own) in given.iter().zip(&own) {
             assert!(own[0] < given[0] && own[1] < given[1] && own[1] < own[0], "{name}");
         }
-        let limited = solve_weights(&training, &SolveWeightsParams { influences: 12, ..Default::default() });
+        let limited = solve_weights(&training, &SolveWeightsParams { influences: 12, ..Default::default() }, &Unwatched);
         let limited = limited.unwrap();
         assert!(limited.after.rmse <= limited.before.rmse && solved.after.rmse <= solved.before.rmse);
     }
@@ -64,9 +66,9 @@ fn a_model_keeps_the_weights_that_were_given() {
     let character = eigenskin_characters::hand(1_500).unwrap();
     let skin = eigenskin_characters::truth::SweptSkin::new(&character);
     let set = skin.examples(character.single_joint_poses(2)).unwrap();
-    let solved = solve_weights(&set, &SolveWeightsParams { influences: 6, ..Default::default() }).unwrap();
+    let solved = solve_weights(&set, &SolveWeightsParams { influences: 6, ..Default::default() }, &Unwatched).unwrap();
     assert!(solved.rig.weights().most_influences() > 4, "the second set of weights is not tested");
-    let fit = fit_eigenskin(&set.clone().for_rig(&solved.rig).unwrap(), &EigenSkinParams::default()).unwrap();
+    let fit = fit_examples(&set.clone().for_rig(&solved.rig).unwrap(), &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
     let model: Model = fit.model.with_input_rig(character.rig.clone()).unwrap();
 
     let file = RigFile::from_rig(character.rig.clone(), "hand").unwrap();
@@ -99,7 +101,7 @@ fn a_model_keeps_the_weights_that_were_given() {
     }
     // Measured against the rig as it was given.
     let truth = set.clone().for_rig(read.input_rig()).unwrap();
-    let evaluation = evaluate_against(&Arc::new(read), &truth);
+    let evaluation = evaluate_against(&Arc::new(read), &truth, &Unwatched).unwrap();
     assert!((evaluation.skinning.rmse - solved.before.rmse).abs() <= 1e-9 * solved.before.rmse);
     assert!(evaluation.model.rmse < solved.after.rmse);
 }

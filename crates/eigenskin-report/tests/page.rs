@@ -1,6 +1,8 @@
 //! The HTML report of a small bent bar: its numbers are the evaluation's, and it stands alone.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::examples::{Example, ExampleSet};
@@ -10,11 +12,11 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::weights::{Influence, SkinWeights};
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::baselines::{
-    Method, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines,
+    Baseline, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines,
 };
-use eigenskin_fit::method::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
-use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::method::{EigenSkinParams, Fit, ParameterizationParams, PsdParams, fit_examples};
 use eigenskin_fit::metrics::{Evaluation, evaluate_against};
 use eigenskin_gltf::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
@@ -77,10 +79,12 @@ fn bent(rig: &Arc<Rig>, angles: &[f64]) -> ExampleSet {
     ExampleSet::new(rig.clone(), examples.collect()).unwrap()
 }
 
+const LINEAR: BaseSkinning = BaseSkinning::LinearBlend;
+
 struct Data {
     training: ExampleSet,
     held_out: ExampleSet,
-    fit: EigenSkinFit,
+    fit: Fit,
     on_training: Evaluation,
     on_held_out: Evaluation,
 }
@@ -89,10 +93,10 @@ impl Data {
     fn new() -> Self {
         let rig = strip();
         let (training, held_out) = (bent(&rig, &[0.4, 0.8, 1.2]), bent(&rig, &[0.6, 1.0]));
-        let fit = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap();
+        let fit = fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
         let model = Arc::new(fit.model.clone());
         let (on_training, on_held_out) =
-            (evaluate_against(&model, &training), evaluate_against(&model, &held_out));
+            (evaluate_against(&model, &training, &Unwatched).unwrap(), evaluate_against(&model, &held_out, &Unwatched).unwrap());
         Self { training, held_out, fit, on_training, on_held_out }
     }
 
@@ -101,9 +105,9 @@ impl Data {
     }
 
     /// The page of a pose space deformation of the same examples.
-    fn psd_page(&self, unmeasured: Vec<UnmeasuredMethod>) -> (PsdFit, String) {
-        let fit = fit_psd(&self.training, &PsdParams::default()).unwrap();
-        let on_training = evaluate_against(&Arc::new(fit.model.clone()), &self.training);
+    fn psd_page(&self, unmeasured: Vec<UnmeasuredMethod>) -> (Fit, String) {
+        let fit = fit_examples(&self.training, &Base::default(), &PsdParams::default().into(), &Unwatched).unwrap();
+        let on_training = evaluate_against(&Arc::new(fit.model.clone()), &self.training, &Unwatched).unwrap();
         let set = MeasuredSet {
             name: "training".into(),
             kind: SetKind::Training,
@@ -116,11 +120,10 @@ impl Data {
             notes: Vec::new(),
             unit: LengthUnit { name: "mm".into(), per_model_unit: 1000.0 },
             model: &fit.model,
-            fit: None,
-            psd: Some(&fit),
+            fit: Some(&fit),
             signals: None,
             sets: vec![set],
-            methods: psd_baselines(&self.training, &PsdParams::default(), &[&self.training]).0,
+            methods: psd_baselines(&self.training, LINEAR, &PsdParams::default(), &[&self.training], &Unwatched).unwrap().0,
             unmeasured,
             written: None,
             simulation: None,
@@ -140,8 +143,8 @@ impl Data {
         };
         let model = Arc::new(self.fit.model.clone());
         let sets = [&self.training, &self.held_out];
-        let mut methods = skinning_baselines(&sets);
-        methods.extend(learnt_baselines(&self.training, &EigenSkinParams::default(), 1, &sets).unwrap());
+        let mut methods = skinning_baselines(&sets, &Unwatched).unwrap();
+        methods.extend(learnt_baselines(&self.training, LINEAR, &EigenSkinParams::default(), 1, &sets, &Unwatched).unwrap());
         let mut pictures =
             worst_pose_pictures(&model, &self.held_out, &self.on_held_out, NASTY, 1, SHOT, &unit).unwrap();
         pictures.extend(eigendisplacement_pictures(&model, &self.fit.joints, SHOT, &unit).unwrap());
@@ -151,7 +154,6 @@ impl Data {
             unit,
             model: &self.fit.model,
             fit: Some(&self.fit),
-            psd: None,
             signals: None,
             sets: vec![
                 set("training", SetKind::Training, &self.on_training, &self.training),
@@ -241,7 +243,7 @@ fn pose_spaces_are_listed_in_their_order() {
     let data = Data::new();
     let reason = || format!("too large {NASTY}");
     let unmeasured =
-        [Method::ForwardPsd, Method::WeightedPsd].map(|method| UnmeasuredMethod { method, reason: reason() });
+        [Baseline::ForwardPsd, Baseline::WeightedPsd].map(|method| UnmeasuredMethod { method, reason: reason() });
     let (fit, page) = data.psd_page(unmeasured.to_vec());
     assert!(!page.contains(NASTY));
     let escaped =
@@ -371,7 +373,7 @@ fn simulations_are_told_with_every_pose() {
 }
 
 /// The strip as two parts with signals, learnt from eight poses.
-fn two_parts() -> (ExampleSet, ParameterizationFit) {
+fn two_parts() -> (ExampleSet, Fit) {
     let angles: Vec<f64> = (1..=8).map(|step| 0.15 * f64::from(step)).collect();
     let rig = strip();
     let mut examples = bent(&rig, &angles).examples().to_vec();
@@ -384,20 +386,19 @@ fn two_parts() -> (ExampleSet, ParameterizationFit) {
     }
     let set = ExampleSet::new(rig, examples).unwrap();
     let params = ParameterizationParams { parts: Some(2), ..ParameterizationParams::default() };
-    let fit = fit_parameterization(&set, &params).unwrap();
+    let fit = fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap();
     assert_eq!(fit.parts.len(), 2);
     (set, fit)
 }
 
-fn signals_page(set: &ExampleSet, signals: SignalsSummary) -> String {
-    let evaluation = evaluate_against(&Arc::new(signals.fit.model.clone()), set);
+fn signals_page(set: &ExampleSet, fit: &Fit, signals: SignalsSummary) -> String {
+    let evaluation = evaluate_against(&Arc::new(fit.model.clone()), set, &Unwatched).unwrap();
     html(&Report {
         title: NASTY.into(),
         notes: Vec::new(),
         unit: LengthUnit::of_the_model(),
-        model: &signals.fit.model,
-        fit: None,
-        psd: None,
+        model: &fit.model,
+        fit: Some(fit),
         sets: vec![MeasuredSet {
             name: "training".into(),
             kind: SetKind::Training,
@@ -409,7 +410,7 @@ fn signals_page(set: &ExampleSet, signals: SignalsSummary) -> String {
         unmeasured: Vec::new(),
         written: None,
         simulation: None,
-        pictures: partition_pictures(signals.fit, SHOT).unwrap().into_iter().collect(),
+        pictures: partition_pictures(fit, SHOT).unwrap().into_iter().collect(),
         signals: Some(signals),
     })
 }
@@ -424,12 +425,11 @@ fn signals_are_told_part_by_part() {
         unseen: Some(unseen),
     };
     let signals = SignalsSummary {
-        fit: &fit,
         by_signals: vec![trial(1, false, 0.5, 0.625), trial(2, true, 0.25, 0.375)],
         by_frames: vec![FramesTrial { every: 4, frames: 2, training: Some(0.125), unseen: Some(0.75) }],
         without_trials: String::new(),
     };
-    let page = signals_page(&set, signals.clone());
+    let page = signals_page(&set, &fit, signals.clone());
     assert!(!page.contains(NASTY));
     assert!(
         page.contains(&format!("<small>{} signals in all", fit.model.component_count())),
@@ -458,7 +458,7 @@ fn signals_are_told_part_by_part() {
     );
 
     let without_trials = format!("not tried {NASTY}");
-    let page = signals_page(&set, SignalsSummary { without_trials, ..signals });
+    let page = signals_page(&set, &fit, SignalsSummary { without_trials, ..signals });
     assert!(page.contains("not tried &lt;script") && !page.contains("Error by number of signals"));
 }
 
@@ -492,7 +492,7 @@ fn parts_have_colours_of_their_own() {
     assert!(same_hue(right, palette[1 - root]) && !same_hue(right, palette[root]), "{right:?} {palette:?}");
 
     let whole = ParameterizationParams { parts: Some(1), ..ParameterizationParams::default() };
-    let whole = fit_parameterization(&set, &whole).unwrap();
+    let whole = fit_examples(&set, &Base::default(), &whole.clone().into(), &Unwatched).unwrap();
     assert!(partition_pictures(&whole, SHOT).unwrap().is_none(), "one part needs no picture");
     let many = part_colours(21);
     let distinct: std::collections::BTreeSet<_> = many.iter().collect();

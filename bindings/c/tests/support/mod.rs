@@ -1,5 +1,7 @@
 //! Compiles C programs against the header and the static library, and runs them.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +12,7 @@ use eigenskin_core::glam::{DAffine3, DMat4, Vec3, Vec4};
 use eigenskin_core::model::Model;
 use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Output, Storage};
 use eigenskin_core::pose::Pose;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_gltf::conformance::cases;
 use eigenskin_gltf::document::Document;
 use eigenskin_gltf::{ModelWriteOptions, RigFile};
@@ -54,7 +56,7 @@ impl Sample {
         };
         let examples = character.single_joint_poses(2).into_iter().enumerate().map(example).collect();
         let set = ExampleSet::new(character.rig.clone(), examples).unwrap();
-        let model = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model;
+        let model = fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap().model;
         let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
         let poses: Vec<Pose> =
             character.multi_joint_poses(3, 5).into_iter().map(|named| named.pose).collect();

@@ -1,5 +1,6 @@
 //! `eigenskin carry`: a model on another mesh of the same character.
 
+use eigenskin::progress::Unwatched;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,7 +13,6 @@ use eigenskin::model::Model;
 use eigenskin::transfer::{Carried, CarryParams, carry_examples, carry_model};
 use serde_json::json;
 
-use super::evaluate::evaluation_json;
 use crate::output::{Output, bytes, counted, figure};
 use crate::{frames, progress, rigs};
 
@@ -94,10 +94,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         budget: Budget { per_vertex: args.per_vertex, per_joint: None, total: args.max_components },
         weights: !args.keep_weights,
         averaging: args.averaging,
-        sample_poses: sample_poses.clone(),
         ..CarryParams::default()
     };
-    let carried = progress::while_doing(quiet, "carrying", || carry_model(&model, file.rig(), &params))
+    let carried = progress::while_doing(quiet, "carrying", || carry_model(&model, file.rig(), &params, &sample_poses, &Unwatched))
         .with_context(|| format!("{}", args.to.display()))?;
     tell(&output, &carried);
     let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
@@ -113,7 +112,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             let truth = frames::select(truth, args.frames.as_deref())?;
             let truth = on_target(truth, &model, &carried).with_context(|| format!("{}", path.display()))?;
             let carried = Arc::new(carried.model.clone());
-            anyhow::Ok(progress::while_doing(quiet, "comparing", || evaluate_against(&carried, &truth)))
+            anyhow::Ok(progress::while_doing(quiet, "comparing", || {
+                evaluate_against(&carried, &truth, &Unwatched)
+            })?)
         })
         .transpose()?;
     if let Some(evaluation) = &evaluation {
@@ -139,7 +140,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         "vertices": gaps.len(),
         "largest_gap": largest(gaps),
         "against": carried.correspondence.against,
-        "evaluation": evaluation.as_ref().map(evaluation_json),
+        "evaluation": evaluation,
     }))
 }
 
@@ -176,7 +177,7 @@ fn on_target(truth: ExampleSet, model: &Model, carried: &Carried) -> Result<Exam
     let own = model.input_rig();
     if truth.rig().vertex_count() != target.vertex_count() && truth.rig().vertex_count() == own.vertex_count()
     {
-        return Ok(carry_examples(&truth.for_rig(own)?, carried, target)?);
+        return Ok(carry_examples(&truth.for_rig(own)?, carried, target, &Unwatched)?);
     }
     Ok(truth.for_rig(target)?)
 }

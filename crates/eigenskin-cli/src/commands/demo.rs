@@ -7,7 +7,9 @@ use anyhow::{Context, Result};
 use eigenskin::characters::hand;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::{ModelWriteReport, RigFile, SimulationRecord};
-use eigenskin::method::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::deformers::Base;
+use eigenskin::method::{Fit, Method, fit_examples};
+use eigenskin::progress::Unwatched;
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
@@ -16,7 +18,7 @@ use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
 use crate::commands::{evaluate, fit};
-use crate::fitting::{MethodParams, measure, summary};
+use crate::fitting::{measure, summary};
 use crate::output::{Output, counted, figure, write_json};
 use crate::pictures::{Look, Shown, compare, palm_view};
 use crate::report::Methods;
@@ -114,7 +116,7 @@ impl Poses {
 struct Results<'a> {
     poses: &'a [Poses; 3],
     seconds: f64,
-    fit: &'a EigenSkinFit,
+    fit: &'a Fit,
     errors: [&'a Evaluation; 3],
     written: &'a ModelWriteReport,
 }
@@ -142,15 +144,16 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 
     let [training, single, multi] = &poses;
     let fitted = progress::while_doing(quiet, "fitting", || {
-        fit_eigenskin(&training.set, &EigenSkinParams::default())
+        fit_examples(&training.set, &Base::default(), &Method::default(), &Unwatched)
     })?;
-    let on_training = measure(&fitted.model, &training.set);
+    let on_training = measure(&fitted.model, &training.set)?;
     let written =
         fit::write(&file("model.glb"), &rig_file, fit::poses_of(&training.set), &fitted.model, quiet)?;
-    summary::print_eigenskin(&output, &fitted, &on_training, &written);
+    summary::print(&output, &fitted, &on_training, &written);
 
     let model = Arc::new(fitted.model.clone());
-    let (on_single, on_multi) = (evaluate_against(&model, &single.set), evaluate_against(&model, &multi.set));
+    let evaluate = |set: &ExampleSet| evaluate_against(&model, set, &Unwatched);
+    let (on_single, on_multi) = (evaluate(&single.set)?, evaluate(&multi.set)?);
     let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi.set))?;
     eigenskin::io::atomic::write_file(&file("comparison.png"), &picture)
         .context("comparison.png could not be written")?;
@@ -166,9 +169,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     progress::while_doing(quiet, "writing the report", || write_report(&page, &results))?;
     let figures = json!({
         "simulation": simulation_json(&simulated, &poses),
-        "fit": summary::eigenskin_json(&fitted, &on_training, &written),
-        "held_out_single_joint": evaluate::evaluation_json(&on_single),
-        "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
+        "fit": summary::json(&fitted, &on_training, &written),
+        "held_out_single_joint": on_single,
+        "held_out_multi_joint": on_multi,
     });
     write_json(&file("report.json"), &figures)?;
     output.item("wrote", format!("{}:", args.out.display()));
@@ -242,8 +245,8 @@ fn write_report(path: &Path, results: &Results) -> Result<()> {
     };
     let (model, view) = (Arc::new(fit.model.clone()), palm_view());
     let truths = poses.each_ref().map(|poses| &poses.set);
-    let params = MethodParams::EigenSkin(EigenSkinParams::default());
-    let Methods { methods, unmeasured } = report::methods(Some((truths[0], &params)), &truths, false);
+    let learnt = (truths[0], BaseSkinning::LinearBlend, &Method::default());
+    let Methods { methods, unmeasured } = report::methods(Some(learnt), &truths, false)?;
     let mut pictures = report::worst(&model, &measured[2], errors[2], 2, view, &unit)?;
     pictures.extend(report::worst(&model, &measured[1], errors[1], 1, view, &unit)?);
     pictures.extend(report::components(fit, view, &unit)?);
@@ -253,7 +256,6 @@ fn write_report(path: &Path, results: &Results) -> Result<()> {
         unit,
         model: &fit.model,
         fit: Some(fit),
-        psd: None,
         signals: None,
         sets: measured,
         methods,

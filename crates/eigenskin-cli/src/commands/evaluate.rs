@@ -10,13 +10,15 @@ use eigenskin::large_set::LARGE;
 use eigenskin::large_set::Scratch;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_each};
 use eigenskin::model::Model;
+use eigenskin::progress::Step;
 use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::base::{BaseArg, OpenBase, parse_base};
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::large::ShapesOnDisk;
 use crate::output::{Output, counted, figure};
+use crate::progress::Told;
 use crate::{frames, progress, report, rigs, table};
 
 /// Measure a model against true shapes
@@ -96,13 +98,11 @@ fn run_large(
             );
         }
         let bar = progress::bar(quiet, "comparing", count);
-        let evaluation = evaluate_each(&Arc::new(model), count, |index| {
-            bar.inc(1);
-            truth.example(index)
-        })?;
+        let told = Told(|step: Step<'_>| bar.set_position(step.done as u64));
+        let evaluation = evaluate_each(&Arc::new(model), count, |index| truth.example(index), &told)?;
         bar.finish_and_clear();
         print_evaluation(output, &evaluation);
-        output.json(&evaluation_json(&evaluation))
+        output.json(&json!(evaluation))
     })();
     scratch.remove();
     measured
@@ -127,7 +127,7 @@ fn measure(
             write_report(path, [&args.model, truth_path], &model, truth, &evaluation, simulation)
         })?;
     }
-    output.json(&evaluation_json(&evaluation))
+    output.json(&json!(evaluation))
 }
 
 fn write_report(
@@ -153,10 +153,9 @@ fn write_report(
         unit,
         model,
         fit: None,
-        psd: None,
         signals: None,
         sets: vec![set],
-        methods: report::methods(None, &[truth], false).methods,
+        methods: report::methods(None, &[truth], false)?.methods,
         unmeasured: Vec::new(),
         written: None,
         simulation: simulation.map(|record| report::simulation_summary("simulated", record)),
@@ -214,47 +213,4 @@ fn print_evaluation(output: &Output, evaluation: &Evaluation) {
     for line in table::lines(&["worst poses", "skinning rmse", "model rmse", "model max"], &rows) {
         output.line(line);
     }
-}
-
-/// Errors of one method for machines.
-pub fn errors_json(errors: &ErrorSummary) -> Value {
-    json!({
-        "rmse": errors.rmse,
-        "max": errors.max,
-        "p95": errors.p95,
-        "rmse_of_100": errors.rmse_of_100,
-        "max_of_100": errors.max_of_100,
-    })
-}
-
-/// The figures for machines.
-pub fn evaluation_json(evaluation: &Evaluation) -> Value {
-    let angles = evaluation.normal_angles;
-    let per_pose: Vec<Value> = evaluation
-        .per_pose
-        .iter()
-        .map(|pose| {
-            json!({
-                "name": pose.name,
-                "skinning_rmse": pose.skinning_rmse,
-                "model_rmse": pose.model_rmse,
-                "model_max": pose.model_max,
-            })
-        })
-        .collect();
-    json!({
-        "poses": evaluation.poses,
-        "vertices": evaluation.vertices,
-        "size": evaluation.size,
-        "skinning": errors_json(&evaluation.skinning),
-        "model": errors_json(&evaluation.model),
-        "relative_error": evaluation.relative_error,
-        "normal_angle_deg": {
-            "skinning_mean": angles.skinning_mean,
-            "model_mean": angles.model_mean,
-            "skinning_mean_inverse_transpose": angles.skinning_mean_inverse_transpose,
-            "model_mean_inverse_transpose": angles.model_mean_inverse_transpose,
-        },
-        "per_pose": per_pose,
-    })
 }

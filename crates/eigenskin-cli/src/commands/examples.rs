@@ -1,5 +1,6 @@
 //! `eigenskin examples`: edit an example set, one sculpt at a time.
 
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -365,7 +366,7 @@ fn tell_shape(shape: &SculptedShape, output: &Output) {
 fn list(file: &Path, output: &Output) -> Result<()> {
     let (_, list) = open(file)?;
     let rig = list.set.rig();
-    let displacements = skinned_displacements(&list.set, BaseSkinning::LinearBlend);
+    let displacements = skinned_displacements(&list.set, BaseSkinning::LinearBlend, &Unwatched)?;
     let members = displacements.points.members();
     let mut rows = Vec::with_capacity(list.set.len());
     let mut entries = Vec::with_capacity(list.set.len());

@@ -7,7 +7,10 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
+use eigenskin::displacements::Observations;
+use eigenskin::method::{Fit, Method, fit};
 use eigenskin::metrics::{Evaluation, leave_one_out};
+use eigenskin::progress::Unwatched;
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
 use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
@@ -20,7 +23,7 @@ use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{Fit, MethodParams, signal_trials, summary};
+use crate::fitting::{auto, fit_set, signal_trials, summary, warnings};
 use crate::large::LargeArgs;
 use crate::output::{Output, bytes, counted};
 use crate::report::Methods;
@@ -114,7 +117,7 @@ impl Unit {
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let params = args.method.params()?;
+    let asked = args.method.params()?;
     let source = ExampleSource::choose(args.examples.as_deref(), "--examples", &args.clip)?;
     rigs::check_not_input(&args.output, &[&args.rig, source.path()])?;
     if let Some(path) = &args.report {
@@ -139,7 +142,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if args.large.wants(on_disk.as_ref())?
         && let Some(shapes) = &on_disk
     {
-        return super::fit_large::run(args, rig_file, shapes, params, &output, quiet);
+        return super::fit_large::run(args, rig_file, shapes, &asked, &output, quiet);
     }
     let set = match &source {
         ExampleSource::Set(path) => eigenskin::io::read_examples(path, &options)?.1,
@@ -165,21 +168,23 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         Some(solved) => set.clone().for_rig(&solved.rig)?,
         None => set.clone(),
     };
-    let auto =
+    let chosen =
         progress::while_doing(quiet, "trying methods", || args.method.choose(&learnt_from, &base.base))
             .with_context(|| format!("{}", source.path().display()))?;
-    let (params, method) = match &auto {
-        Some(auto) => (auto.params.clone(), auto.method),
-        None => (params.on(base.base.clone()), args.method.method()),
-    };
-    for (index, sentence) in auto.iter().flat_map(|auto| &auto.sentences).enumerate() {
+    let method = chosen.as_ref().map_or(asked, |chosen| chosen.method.clone());
+    for (index, sentence) in chosen.iter().flat_map(auto::sentences).enumerate() {
         output.item(if index == 0 { "auto" } else { "" }, sentence);
     }
-    let choice = progress::while_doing(quiet, "searching", || {
-        args.budget.choose([&learnt_from, &set], &params, &rig_file)
+    let seen = progress::while_doing(quiet, "pulling back", || {
+        Observations::of(&learnt_from, &base.base, method.allows_compromise(), &Unwatched)
     })
     .with_context(|| format!("{}", source.path().display()))?;
-    let most = choice.as_ref().map(|choice| choice.total).or(auto.as_ref().and_then(|auto| auto.most));
+    let choice = progress::while_doing(quiet, "searching", || {
+        args.budget.choose(&seen, &set, &method, &rig_file)
+    })
+    .with_context(|| format!("{}", source.path().display()))?;
+    let most = choice.as_ref().map(|choice| choice.total);
+    let most = most.or(chosen.as_ref().and_then(|chosen| chosen.most_components));
     if let Some(choice) = &choice {
         output.item("budget", &choice.sentence);
         if !choice.error_is_met {
@@ -187,23 +192,24 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         }
     }
     let (fit, training) = progress::while_doing(quiet, "fitting", || {
-        let fit = params.fit(&learnt_from, most)?.with_input_rig(set.rig())?;
-        let training = base.measure(fit.model(), &set)?;
+        let fit = fit(&seen, &method, most, &Unwatched)?.with_input_rig(set.rig())?;
+        let training = base.measure(&fit.model, &set)?;
         Ok::<_, anyhow::Error>((fit, training))
     })
     .with_context(|| format!("{}", source.path().display()))?;
-    let mut written = write(&args.output, &rig_file, poses_of(&set), fit.model(), quiet)?;
-    let loss = ViewerLoss::of(fit.model(), &set, &training);
+    drop(seen);
+    let mut written = write(&args.output, &rig_file, poses_of(&set), &fit.model, quiet)?;
+    let loss = ViewerLoss::of(&fit.model, &set, &training);
     written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
-    written.warnings.extend(fit.warnings());
+    written.warnings.extend(warnings(&fit));
     summary::print(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    let mut figures = summary::json(&fit, &params, method, &training, &written);
-    if let Some(auto) = &auto {
-        figures["auto"] = auto.json.clone();
+    let mut figures = summary::json(&fit, &training, &written);
+    if let Some(chosen) = &chosen {
+        figures["auto"] = json!(chosen);
     }
     if let Some(solved) = &solved {
-        figures["weights"] = solved_weights::json(solved);
+        figures["weights"] = json!(solved);
     }
     figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
     if let Some(choice) = &choice {
@@ -211,22 +217,23 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     let left_out = if args.leave_one_out {
         let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
-            let learn = |others: &ExampleSet| {
-                let params = params.for_examples(others);
+            let learn = |others: &ExampleSet| -> Result<Fit> {
+                let method = method.for_examples(others);
                 if solved.is_none() {
-                    return params.fit(others, most);
+                    return Ok(fit_set(&method, others, &base.base, most)?);
                 }
-                let weights = eigenskin::solve_weights::solve_weights(others, &args.solve.params())?;
-                params.fit(&others.clone().for_rig(&weights.rig)?, most)
+                let solved =
+                    eigenskin::solve_weights::solve_weights(others, &args.solve.params(), &Unwatched)?;
+                Ok(fit_set(&method, &others.clone().for_rig(&solved.rig)?, &base.base, most)?)
             };
-            leave_one_out(&set, |others| Ok::<_, anyhow::Error>(learn(others)?.into_model()))
+            leave_one_out(&set, |others, _| Ok::<_, anyhow::Error>(learn(others)?.model), &Unwatched)
         })?;
         let ratio = left_out.relative_error.map_or("–".to_string(), |error| format!("{error:.3}"));
         output.item(
             "left out",
             format!("{ratio} of skinning's error, each example against a model fitted to the others"),
         );
-        figures["leave_one_out"] = super::evaluate::evaluation_json(&left_out);
+        figures["leave_one_out"] = json!(left_out);
         Some(left_out)
     } else {
         None
@@ -238,7 +245,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
                 set: &set,
                 weighted: &learnt_from,
                 weights: solved.as_ref(),
-                params: &params,
+                method: &method,
                 most,
                 fit: &fit,
                 training: &training,
@@ -307,7 +314,7 @@ pub(super) struct Learnt<'a> {
     /// the same with the weights that were solved
     pub weighted: &'a ExampleSet,
     pub weights: Option<&'a SolvedWeights>,
-    pub params: &'a MethodParams,
+    pub method: &'a Method,
     /// displacement fields in all
     pub most: Option<usize>,
     pub fit: &'a Fit,
@@ -319,7 +326,7 @@ pub(super) fn write_report(
     path: &Path,
     args: &Args,
     examples: &Path,
-    &Learnt { set, weighted, weights, params, most, fit, training, simulation }: &Learnt<'_>,
+    &Learnt { set, weighted, weights, method, most, fit, training, simulation }: &Learnt<'_>,
     left_out: Option<&Evaluation>,
     written: &ModelWriteReport,
     note: Option<String>,
@@ -338,26 +345,18 @@ pub(super) fn write_report(
     };
     let mut sets = vec![measured("training", SetKind::Training, training, Some(set))];
     sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
-    let (model, view) = (Arc::new(fit.model().clone()), report::view(args.is_z_up()));
+    let (model, view) = (Arc::new(fit.model.clone()), report::view(args.is_z_up()));
     let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
-    let (mut eigenskin, mut psd, mut signals) = (None, None, None);
-    match (fit, params) {
-        (Fit::EigenSkin(fit), _) => eigenskin = Some(fit),
-        (Fit::Psd(fit), _) => psd = Some(fit),
-        (Fit::Parameterization(fit), MethodParams::Parameterization(params)) => {
-            signals = Some(signal_trials::summary(fit, params, most, [weighted, set], training));
+    let signals = match method {
+        Method::Parameterization(params) => {
+            Some(signal_trials::summary(fit, params, most, [weighted, set], training))
         }
-        // Fits come from parameters of their own kind.
-        (Fit::Parameterization(_), _) => {}
-    }
-    if let Some(fit) = eigenskin {
-        pictures.extend(report::components(fit, view, &unit)?);
-    }
-    if let Some(signals) = &signals {
-        pictures.extend(report::partition(signals.fit, view)?);
-    }
-    pictures.extend(report::invertibility(weighted, fit.model().base(), view)?);
-    let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
+        Method::EigenSkin(_) | Method::Psd(_) => None,
+    };
+    pictures.extend(report::components(fit, view, &unit)?);
+    pictures.extend(report::partition(fit, view)?);
+    pictures.extend(report::invertibility(weighted, fit.model.base(), view)?);
+    let Methods { methods, unmeasured } = report::methods(Some((set, fit.model.base().closed_form(), method)), &[set], left_out.is_some())?;
     let page = Report {
         title: report::file_name(&args.rig),
         notes: [format!("Learnt from {}.", report::file_name(examples))]
@@ -366,9 +365,8 @@ pub(super) fn write_report(
             .chain(note)
             .collect(),
         unit,
-        model: fit.model(),
-        fit: eigenskin,
-        psd,
+        model: &fit.model,
+        fit: Some(fit),
         signals,
         sets,
         methods,

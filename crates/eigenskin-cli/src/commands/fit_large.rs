@@ -6,13 +6,17 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use eigenskin::gltf::{Orientation, RigFile};
 use eigenskin::large_set::{LargeSet, Scratch};
+use eigenskin::deformers::Base;
+use eigenskin::method::{Method, fit};
 use eigenskin::metrics::evaluate_each;
+use eigenskin::progress::{Step, Unwatched};
 use serde_json::json;
 
 use super::fit::{Args, Learnt, write, write_report};
 use crate::base::OpenBase;
 use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{MethodParams, measure, summary};
+use crate::fitting::{measure, summary, warnings};
+use crate::progress::Told;
 use crate::large::ShapesOnDisk;
 use crate::output::{Output, bytes, counted};
 use crate::{progress, rigs};
@@ -25,11 +29,11 @@ pub fn run(
     args: &Args,
     rig_file: RigFile,
     shapes: &ShapesOnDisk<'_>,
-    params: MethodParams,
+    method: &Method,
     output: &Output,
     quiet: bool,
 ) -> Result<()> {
-    let most = most_fields(args, &params)?;
+    let most = most_fields(args, method)?;
     if args.solve_weights {
         bail!(
             "--solve-weights needs the shapes in memory; solve them from some of the poses first (eigenskin weights --frames), and fit the rig that it writes"
@@ -57,44 +61,43 @@ pub fn run(
     output.item("scratch", format!("{}; interrupted, the same command goes on from there", folder.display()));
     let base = match args.method.base() {
         Some(typed) => typed.open(set.rig())?,
-        None => OpenBase::of(&params.base(), set.rig(), "the model")?,
+        None => OpenBase::of(&Base::default(), set.rig(), "the model")?,
     };
     let Some(skinning) = base.base.skinning() else {
         bail!(
             "shapes that stay on disk are pulled back through a skinning, not through deformers; give --base linear, dual-quaternion or rigid"
         );
     };
-    let params = params.on(base.base.clone());
 
     let total = set.poses().len();
     let bar = progress::bar(quiet, "pulling back", total);
     let told = std::sync::atomic::AtomicBool::new(false);
-    let seen = set.observe(skinning, params.allows_compromise(), &scratch, &|done, _| {
+    let told_of = Told(|step: Step<'_>| {
+        let done = step.done;
         if done > 0 && left_there.is_some() && !told.swap(true, std::sync::atomic::Ordering::Relaxed) {
             let (done, folder) = (counted(done, "pose", "poses"), folder.display());
             output.item("going on", format!("{done} are in {folder} from an earlier run"));
         }
         bar.set_position(done as u64);
-    })?;
+    });
+    let seen = set.observe(skinning, method.allows_compromise(), &scratch, &told_of)?;
     bar.finish_and_clear();
-    let fit = progress::while_doing(quiet, "fitting", || params.fit_to(&seen, most))
+    let fit = progress::while_doing(quiet, "fitting", || fit(&seen, method, most, &Unwatched))
         .with_context(|| format!("{}", shapes.path().display()))?;
     drop(seen);
-    let model = Arc::new(fit.model().clone());
+    let model = Arc::new(fit.model.clone());
     let bar = progress::bar(quiet, "comparing", total);
-    let training = evaluate_each(&model, total, |index| {
-        bar.inc(1);
-        set.example(index)
-    })?;
+    let told_of = Told(|step: Step<'_>| bar.set_position(step.done as u64));
+    let training = evaluate_each(&model, total, |index| set.example(index), &told_of)?;
     bar.finish_and_clear();
     let shown: Vec<usize> = (0..total).step_by(total.div_ceil(SHOWN).max(1)).collect();
     let sample = set.in_memory(&shown)?;
-    let shown_errors = measure(fit.model(), &sample);
+    let shown_errors = measure(&fit.model, &sample)?;
     let poses = set.poses().iter().map(|named| named.pose.clone()).collect();
-    let mut written = write(&args.output, &rig_file, poses, fit.model(), quiet)?;
-    let loss = ViewerLoss::of(fit.model(), &sample, &shown_errors);
+    let mut written = write(&args.output, &rig_file, poses, &fit.model, quiet)?;
+    let loss = ViewerLoss::of(&fit.model, &sample, &shown_errors);
     written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
-    written.warnings.extend(fit.warnings());
+    written.warnings.extend(warnings(&fit));
     summary::print(output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
     let seconds = begun.elapsed().as_secs_f64();
@@ -102,7 +105,7 @@ pub fn run(
     let used =
         memory.map_or(String::new(), |memory| format!(", {} of memory at most", bytes(memory as usize)));
     output.item("took", format!("{seconds:.0} s{used}"));
-    let mut figures = summary::json(&fit, &params, args.method.method(), &training, &written);
+    let mut figures = summary::json(&fit, &training, &written);
     figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
     figures["streamed"] = json!({ "bytes": set.bytes(), "seconds": seconds, "peak_memory": memory });
     if let Some(path) = &args.report {
@@ -111,7 +114,7 @@ pub fn run(
                 set: &sample,
                 weighted: &sample,
                 weights: None,
-                params: &params,
+                method,
                 most: None,
                 fit: &fit,
                 training: &shown_errors,
@@ -132,8 +135,8 @@ fn note(set: &LargeSet, shown: usize) -> String {
 }
 
 /// Displacement fields that pose space deformation may have.
-fn most_fields(args: &Args, params: &MethodParams) -> Result<usize> {
-    let is_psd = matches!(params, MethodParams::Psd(_));
+fn most_fields(args: &Args, method: &Method) -> Result<Option<usize>> {
+    let is_psd = matches!(method, Method::Psd(_));
     let other_budget = args.budget.given() && !(is_psd && args.budget.max_targets().is_some());
     if args.leave_one_out || other_budget || args.budget.needs_search() || args.method.is_auto() {
         bail!(
@@ -142,11 +145,11 @@ fn most_fields(args: &Args, params: &MethodParams) -> Result<usize> {
     }
     match args.budget.max_targets() {
         // A field needs one target or two.
-        Some(targets) => Ok((targets / 2).max(1)),
+        Some(targets) => Ok(Some((targets / 2).max(1))),
         None if is_psd => bail!(
             "pose space deformation keeps one field per pose, which would be as large as the shapes on disk; give --max-targets N to merge them, or choose poses with --frames"
         ),
-        None => Ok(usize::MAX),
+        None => Ok(None),
     }
 }
 

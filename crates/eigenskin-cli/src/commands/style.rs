@@ -1,5 +1,7 @@
 //! `eigenskin style`: the difference between two deformations, carried to a third character.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::fit;
 use crate::fitting::options::{Belonging, EigenSkinArgs, Method, check_belongings};
-use crate::fitting::{MethodParams, measure, summary};
+use crate::fitting::{fit_set, measure, summary};
 use crate::output::{Output, bytes, counted, figure};
 use crate::{frames, joint_map, progress, rigs};
 
@@ -155,10 +157,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         ),
     );
     let map = progress::while_doing(quiet, "capturing the style", || {
-        StyleMap::capture(&before, &after, &target, &params)
+        StyleMap::capture(&before, &after, &target, &params, &Unwatched)
     })
     .with_context(|| format!("{} cannot take the style of {}", args.to.display(), first.display()))?;
-    let done = progress::while_doing(quiet, "carrying it over", || map.transfer(&target, args.amount))?;
+    let done = progress::while_doing(quiet, "carrying it over", || map.transfer(&target, args.amount, &Unwatched))?;
     print(&output, &target, &map.report, &done, args.amount);
     let mut figures = json_of(&target, &map.report, &done, args.amount);
     figures["model"] = if args.model {
@@ -189,16 +191,16 @@ fn read(path: &Path, slice: Option<&str>, output: &Output) -> Result<(RigFile, E
 
 /// Fits a model to the result and writes it.
 fn write_model(args: &Args, file: &RigFile, set: &ExampleSet, output: &Output, quiet: bool) -> Result<Value> {
-    let params = MethodParams::EigenSkin(args.eigenskin.params(EigenSkinParams::default()));
+    let method = Method::EigenSkin(args.eigenskin.params(EigenSkinParams::default()));
     let (fit, training) = progress::while_doing(quiet, "fitting", || {
-        let fit = params.fit(set, None)?;
-        let training = measure(fit.model(), set);
+        let fit = fit_set(&method, set, &Base::default(), None)?;
+        let training = measure(&fit.model, set)?;
         Ok::<_, anyhow::Error>((fit, training))
     })?;
-    let written = fit::write(&args.output, file, fit::poses_of(set), fit.model(), quiet)?;
+    let written = fit::write(&args.output, file, fit::poses_of(set), &fit.model, quiet)?;
     summary::print(output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    Ok(summary::json(&fit, &params, Method::Eigenskin, &training, &written))
+    Ok(summary::json(&fit, &training, &written))
 }
 
 /// Warnings of one kind before the rest is only counted.

@@ -1,5 +1,6 @@
 //! `eigenskin suggest`: the poses where one more example would help most.
 
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -78,7 +79,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let candidates = candidates(args, &file, &output)?;
     let params = SuggestParams { count: args.count, ..SuggestParams::default() };
     let found = progress::while_doing(quiet, "comparing poses", || {
-        suggest_poses(&rig, examples.as_ref(), &candidates, &params)
+        suggest_poses(&rig, examples.as_ref(), &candidates, &params, &Unwatched)
     })?;
     print(&rig, examples.as_ref(), &candidates, &found, &output);
     if found.is_empty() {
@@ -86,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     let chosen: Vec<(NamedPose, String)> = found
         .iter()
-        .map(|suggestion| (candidates[suggestion.candidate].clone(), suggestion.reason(&rig)))
+        .map(|suggestion| (candidates[suggestion.candidate].clone(), suggestion.reason()))
         .collect();
     if let Some(path) = &args.poses {
         write_poses(path, &rig, &chosen)?;
@@ -100,7 +101,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         let keys = counted(chosen.len(), "key", "keys");
         output.item("wrote", format!("{}: clip {clip:?} with {keys}", path.display()));
     }
-    output.json(&suggestions_json(&rig, &found))
+    output.json(&json!({ "suggestions": found }))
 }
 
 /// The rig with settled reference joints, and the examples there are.
@@ -199,7 +200,7 @@ fn print(
             &format!("{}.", index + 1),
             format!("{} ({gain:.0} % of the uncertainty)", suggestion.name),
         );
-        output.item("", suggestion.reason(rig));
+        output.item("", suggestion.reason());
     }
     let rest: f64 = 1.0 - found.iter().map(|suggestion| suggestion.gain).sum::<f64>();
     if !found.is_empty() {
@@ -215,22 +216,4 @@ fn unused_name(file: &RigFile) -> String {
         number += 1;
     }
     name
-}
-
-fn suggestions_json(rig: &Rig, found: &[Suggestion]) -> Value {
-    let list: Vec<Value> = found
-        .iter()
-        .map(|s| {
-            json!({
-                "name": s.name,
-                "reason": s.reason(rig),
-                "expected_error": s.expected_error,
-                "gain": s.gain,
-                "moves": s.mover.name(rig),
-                "nearest": s.nearest.as_ref().map(|(name, distance)| json!({ "name": name, "distance": distance })),
-                "leave_one_out": s.leave_one_out,
-            })
-        })
-        .collect();
-    json!({ "suggestions": list })
 }

@@ -1,5 +1,6 @@
 //! `eigenskin weights`: a rig with skin weights solved from examples.
 
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -86,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         })?;
         output.item("wrote", path.display().to_string());
     }
-    output.json(&solved_weights::json(&solved))
+    output.json(&json!(solved))
 }
 
 /// The rig with its new weights, as a model without corrections.
@@ -99,7 +100,7 @@ fn write_report(
 ) -> Result<()> {
     let model = Model::without_corrections(solved.rig.clone(), BaseSkinning::LinearBlend);
     let model = Arc::new(model.with_input_rig(set.rig().clone())?);
-    let evaluation = evaluate_against(&model, set);
+    let evaluation = evaluate_against(&model, set, &Unwatched)?;
     let unit = LengthUnit::of_the_model();
     let measured = MeasuredSet {
         name: "training".to_string(),

@@ -1,208 +1,24 @@
-//! `--method auto`: what predicts left-out examples best.
+//! `--method auto`: what is said of the method that was chosen.
 
-use std::sync::Arc;
+use eigenskin::method::choice::Choice;
 
-use anyhow::{Result, bail};
-use eigenskin::driver::Kernel;
-use eigenskin::drivers::Ridge;
-use eigenskin::examples::ExampleSet;
-use eigenskin::method::{Coupling, EigenSkinParams, ParameterizationParams};
-use eigenskin::metrics::evaluate_against;
-use eigenskin::mover::{Mover, moved_by_poses};
-use serde_json::{Value, json};
-
-use super::MethodParams;
-use super::options::Method;
-
-/// What was chosen, and why.
-pub struct AutoChoice {
-    /// how to learn
-    pub params: MethodParams,
-    /// its name on the command line
-    pub method: Method,
-    /// displacement fields in all, where that was limited
-    pub most: Option<usize>,
-    /// for people
-    pub sentences: [String; 2],
-    /// for machines
-    pub json: Value,
-}
-
-/// A way to learn that is tried.
-struct Candidate {
-    name: String,
-    method: Method,
-    params: MethodParams,
-    /// displacement fields in all
-    most: Option<usize>,
-}
-
-/// Parts that examples are left out in.
-const FOLDS: usize = 4;
-/// A kernel or ridge other than the default must lower the error to this share.
-const PAYS: f64 = 0.97;
-/// A smaller budget may raise the error to this share.
-const AS_GOOD: f64 = 1.02;
-/// A larger one must lower it to this share.
-const MUCH_BETTER: f64 = 0.9;
-
-/// Tries methods, then kernels, ridges and smaller budgets of the best one. `start` is what the other
-/// options ask for.
-pub fn choose(set: &ExampleSet, start: &EigenSkinParams, budget_is_given: bool) -> Result<AutoChoice> {
-    let folds = folds(set);
-    if folds.len() < 2 {
-        bail!("--method auto needs two examples or more to leave some out; choose a method instead");
-    }
-    let mut tried: Vec<(String, f64)> = Vec::new();
-    let mut best: Option<(Candidate, f64)> = None;
-    let mut refused = None;
-    for candidate in methods(set, start)? {
-        match left_out_error(set, &folds, &candidate) {
-            Ok(error) => {
-                tried.push((candidate.name.clone(), error));
-                if best.as_ref().is_none_or(|(_, least)| error < *least) {
-                    best = Some((candidate, error));
-                }
-            }
-            Err(error) => refused = Some(error),
-        }
-    }
-    let Some((mut best, mut least)) = best else {
-        return Err(refused.unwrap_or_else(|| anyhow::anyhow!("no method can learn from these examples")));
-    };
-    for (candidate, share) in refinements(&best, budget_is_given) {
-        let Ok(error) = left_out_error(set, &folds, &candidate) else { continue };
-        tried.push((candidate.name.clone(), error));
-        if error < share * least {
-            (best, least) = (candidate, error);
-        }
-    }
-    let json = json!({
-        "chosen": best.name,
-        "folds": folds.len(),
-        "left_out_error": least,
-        "tried": tried.iter().map(|(name, error)| json!({ "name": name, "left_out_error": error })).collect::<Vec<_>>(),
-    });
-    let others: Vec<String> = tried
+/// For people.
+pub fn sentences(choice: &Choice) -> [String; 2] {
+    let chosen = &choice.tried[choice.chosen];
+    let others: Vec<String> = choice
+        .tried
         .iter()
-        .filter(|(name, _)| *name != best.name)
-        .map(|(name, error)| format!("{name} {error:.3}"))
+        .enumerate()
+        .filter(|(place, _)| *place != choice.chosen)
+        .map(|(_, trial)| format!("{} {:.3}", trial.candidate.name(), trial.left_out_error))
         .collect();
-    let sentences = [
+    [
         format!(
-            "{}: {least:.3} of skinning's error on examples left out in {} parts",
-            best.name,
-            folds.len()
+            "{}: {:.3} of skinning's error on examples left out in {} parts",
+            chosen.candidate.name(),
+            chosen.left_out_error,
+            choice.folds
         ),
         format!("others: {}", if others.is_empty() { "none".to_string() } else { others.join(", ") }),
-    ];
-    Ok(AutoChoice { params: best.params, method: best.method, most: best.most, sentences, json })
-}
-
-/// The methods to try; a further one is a further candidate.
-fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Result<Vec<Candidate>> {
-    let together = moved(set).iter().any(|movers| movers.len() > 1);
-    let eigenskin = |name: &str, coupling| Candidate {
-        name: name.to_string(),
-        method: Method::Eigenskin,
-        params: MethodParams::EigenSkin(EigenSkinParams { coupling, ..start.clone() }),
-        most: None,
-    };
-    let mut candidates = vec![eigenskin("eigenskin", Coupling::None)];
-    if together && start.coupling != Coupling::None {
-        let coupled = if start.coupling == Coupling::Additive { Coupling::Additive } else { Coupling::Pairs };
-        candidates.push(eigenskin("eigenskin with coupled joints", coupled));
-    }
-    if together {
-        let params = ParameterizationParams {
-            base: start.base.clone(),
-            signals_per_vertex: start.budget.per_vertex,
-            normals: start.normals,
-            ..ParameterizationParams::default()
-        };
-        candidates.push(Candidate {
-            name: "parameterization".to_string(),
-            method: Method::Parameterization,
-            params: MethodParams::Parameterization(params),
-            most: None,
-        });
-    }
-    // Pose space deformation has a field per example, and most reach far: on equal terms, it may not
-    // carry more at any vertex.
-    let params = MethodParams::Psd(candidates[0].params.psd());
-    let most = candidates[0].params.fit(set, None)?.model().component_count();
-    let most = (set.len() > most).then_some(most.max(1));
-    let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
-    if let Ok(fit) = params.fit(set, most)
-        && fit.model().most_tuples_per_vertex() <= limit
-    {
-        candidates.push(Candidate { name: "psd".to_string(), method: Method::Psd, params, most });
-    }
-    Ok(candidates)
-}
-
-/// Variants of the method that was best, and the share of its error that each must stay below.
-fn refinements(best: &Candidate, budget_is_given: bool) -> Vec<(Candidate, f64)> {
-    let MethodParams::EigenSkin(params) = &best.params else { return Vec::new() };
-    let variant = |what: String, params: EigenSkinParams| Candidate {
-        name: format!("{}, {what}", best.name),
-        method: best.method,
-        params: MethodParams::EigenSkin(params),
-        most: best.most,
-    };
-    let mut found = Vec::new();
-    for kernel in [Kernel::Exponential, Kernel::InverseMultiquadric] {
-        if params.interpolation.kernel == Kernel::Gaussian {
-            let mut params = params.clone();
-            params.interpolation.kernel = kernel;
-            found.push((variant(format!("{} kernel", kernel.name()), params), PAYS));
-        }
-    }
-    if params.coupling == Coupling::None && params.interpolation.ridge == Ridge::Automatic {
-        let mut params = params.clone();
-        params.interpolation.ridge = Ridge::Fixed(0.01);
-        found.push((variant("ridge 0.01".to_string(), params), PAYS));
-    }
-    if let Some(limit) = params.budget.per_vertex.filter(|_| !budget_is_given) {
-        for (limit, share) in [(limit * 6 / 10, AS_GOOD), (limit * 2, MUCH_BETTER)] {
-            let mut params = params.clone();
-            params.budget.per_vertex = Some(limit);
-            found.push((variant(format!("{limit} per vertex"), params), share));
-        }
-    }
-    found
-}
-
-/// ‖model − truth‖ / ‖skinning − truth‖ over all examples, each against a model that was learnt
-/// without it.
-fn left_out_error(set: &ExampleSet, folds: &[Vec<usize>], candidate: &Candidate) -> Result<f64> {
-    let (mut of_model, mut of_skinning) = (0.0, 0.0);
-    for fold in folds {
-        let others: Vec<usize> = (0..set.len()).filter(|example| !fold.contains(example)).collect();
-        let others = set.select(&others)?;
-        let model = candidate.params.for_examples(&others).fit(&others, candidate.most)?.into_model();
-        let measured = evaluate_against(&Arc::new(model), &set.select(fold)?);
-        let poses = fold.len() as f64;
-        of_model += poses * measured.model.rmse.powi(2);
-        of_skinning += poses * measured.skinning.rmse.powi(2);
-    }
-    Ok(if of_skinning > 0.0 { (of_model / of_skinning).sqrt() } else { 0.0 })
-}
-
-fn moved(set: &ExampleSet) -> Vec<Vec<usize>> {
-    let poses = set.examples().iter().map(|example| &example.pose);
-    moved_by_poses(set.rig(), poses, &Mover::all(set.rig()))
-}
-
-/// Every example is left out once; those that move many joints are spread evenly.
-fn folds(set: &ExampleSet) -> Vec<Vec<usize>> {
-    let moved = moved(set);
-    let mut order: Vec<usize> = (0..set.len()).collect();
-    order.sort_by_key(|&example| std::cmp::Reverse(moved[example].len()));
-    let mut folds = vec![Vec::new(); FOLDS.min(set.len())];
-    let count = folds.len();
-    for (place, example) in order.into_iter().enumerate() {
-        folds[place % count].push(example);
-    }
-    folds
+    ]
 }

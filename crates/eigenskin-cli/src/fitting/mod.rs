@@ -16,182 +16,58 @@ use anyhow::Result;
 use eigenskin::deformers::Base;
 use eigenskin::displacements::Observations;
 use eigenskin::examples::ExampleSet;
-use eigenskin::method::psd::merge_fields;
-use eigenskin::method::{
-    EigenSkinFit, EigenSkinParams, ParameterizationFit, ParameterizationParams, PsdFit, PsdParams,
-    fit_eigenskin, fit_eigenskin_to, fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
-};
+use eigenskin::method::{EigenSkinParams, Fit, FitError, FitWarning, Method, PsdParams, fit};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
-use eigenskin::rig::Rig;
+use eigenskin::progress::Unwatched;
 
-/// How to learn.
-#[derive(Clone)]
-pub enum MethodParams {
-    /// principal components per joint
-    EigenSkin(EigenSkinParams),
-    /// one field per example, weighted or not
-    Psd(PsdParams),
-    /// signals per part of the skin
-    Parameterization(ParameterizationParams),
+use crate::output::{counted, figure};
+
+/// Learns from a set with at most `most` displacement fields in all.
+pub fn fit_set(method: &Method, set: &ExampleSet, base: &Base, most: Option<usize>) -> Result<Fit, FitError> {
+    let seen = Observations::of(set, base, method.allows_compromise(), &Unwatched)?;
+    fit(&seen, method, most, &Unwatched)
 }
 
-/// What was learnt.
-pub enum Fit {
-    /// principal components per joint
-    EigenSkin(EigenSkinFit),
-    /// one field per example, weighted or not
-    Psd(PsdFit),
-    /// signals per part of the skin
-    Parameterization(ParameterizationFit),
-}
-
-impl MethodParams {
-    /// Learns from a set with at most `most` displacement fields in all.
-    pub fn fit(&self, set: &ExampleSet, most: Option<usize>) -> Result<Fit> {
-        match self {
-            Self::EigenSkin(params) => {
-                let mut params = params.clone();
-                params.budget.total = most.or(params.budget.total);
-                Ok(Fit::EigenSkin(fit_eigenskin(set, &params)?))
-            }
-            Self::Psd(params) => {
-                let mut fit = fit_psd(set, params)?;
-                if let Some(most) = most {
-                    fit.model = merge_fields(&fit.model, most)?;
-                }
-                Ok(Fit::Psd(fit))
-            }
-            Self::Parameterization(params) => {
-                let mut params = params.clone();
-                params.most_signals = most.or(params.most_signals);
-                Ok(Fit::Parameterization(fit_parameterization(set, &params)?))
-            }
-        }
-    }
-
-    /// Learns from what was observed, wherever that is kept; pose space deformation with at most `most`
-    /// displacement fields.
-    pub fn fit_to(&self, seen: &Observations, most: usize) -> Result<Fit> {
-        match self {
-            Self::EigenSkin(params) => Ok(Fit::EigenSkin(fit_eigenskin_to(seen, params)?)),
-            Self::Parameterization(params) => {
-                Ok(Fit::Parameterization(fit_parameterization_to(seen, params)?))
-            }
-            Self::Psd(params) => Ok(Fit::Psd(fit_psd_to(seen, params, most)?)),
-        }
-    }
-
-    /// Whether one pose may have two shapes.
-    pub fn allows_compromise(&self) -> bool {
-        match self {
-            Self::EigenSkin(params) => params.allows_compromise(),
-            Self::Psd(params) => params.allows_compromise(),
-            Self::Parameterization(params) => params.allows_compromise(),
-        }
-    }
-
-    /// What the corrections sit on.
-    pub fn base(&self) -> Base {
-        match self {
-            Self::EigenSkin(params) => params.base.clone(),
-            Self::Psd(params) => params.base.clone(),
-            Self::Parameterization(params) => params.base.clone(),
-        }
-    }
-
-    /// The same on another base.
-    pub fn on(self, base: Base) -> Self {
-        match self {
-            Self::EigenSkin(params) => Self::EigenSkin(EigenSkinParams { base, ..params }),
-            Self::Psd(params) => Self::Psd(PsdParams { base, ..params }),
-            Self::Parameterization(params) => {
-                Self::Parameterization(ParameterizationParams { base, ..params })
-            }
-        }
-    }
-
-    /// The same where only some examples are left.
-    pub fn for_examples(&self, set: &ExampleSet) -> Self {
-        match self {
-            Self::EigenSkin(params) => Self::EigenSkin(params.clone()),
-            Self::Psd(params) => Self::Psd(params.clone().for_examples(set)),
-            Self::Parameterization(params) => Self::Parameterization(params.clone()),
-        }
-    }
-
-    /// What the fields of this method are called.
-    pub fn fields(&self) -> [&'static str; 2] {
-        match self {
-            Self::EigenSkin(_) => ["component", "components"],
-            Self::Psd(_) => ["field", "fields"],
-            Self::Parameterization(_) => ["signal", "signals"],
-        }
-    }
-
-    /// How EigenSkin would learn on the same footing.
-    pub fn eigenskin(&self) -> EigenSkinParams {
-        match self {
-            Self::EigenSkin(params) => params.clone(),
-            Self::Psd(params) => EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() },
-            Self::Parameterization(params) => {
-                EigenSkinParams { base: params.base.clone(), ..EigenSkinParams::default() }
-            }
-        }
-    }
-
-    /// How pose space deformation would learn on the same footing.
-    pub fn psd(&self) -> PsdParams {
-        match self {
-            Self::EigenSkin(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
-            Self::Psd(params) => params.clone(),
-            Self::Parameterization(params) => PsdParams { base: params.base.clone(), ..PsdParams::default() },
-        }
+/// What the fields of a method are called.
+pub fn fields(method: &Method) -> [&'static str; 2] {
+    match method {
+        Method::EigenSkin(_) => ["component", "components"],
+        Method::Psd(_) => ["field", "fields"],
+        Method::Parameterization(_) => ["signal", "signals"],
     }
 }
 
-impl Fit {
-    /// The model.
-    pub fn model(&self) -> &Model {
-        match self {
-            Self::EigenSkin(fit) => &fit.model,
-            Self::Psd(fit) => &fit.model,
-            Self::Parameterization(fit) => &fit.model,
-        }
-    }
+/// How EigenSkin would learn on the same footing.
+pub fn as_eigenskin(method: &Method) -> EigenSkinParams {
+    if let Method::EigenSkin(params) = method { params.clone() } else { EigenSkinParams::default() }
+}
 
-    /// What there is to warn of, one sentence each.
-    pub fn warnings(&self) -> Vec<String> {
-        match self {
-            Self::EigenSkin(_) => Vec::new(),
-            Self::Psd(fit) => psd_summary::warnings(fit),
-            Self::Parameterization(fit) => parameterization_summary::warnings(fit),
-        }
-    }
+/// How pose space deformation would learn on the same footing.
+pub fn as_psd(method: &Method) -> PsdParams {
+    if let Method::Psd(params) = method { params.clone() } else { PsdParams::default() }
+}
 
-    /// The same, whose model remembers the rig that was given.
-    pub fn with_input_rig(self, input: &Arc<Rig>) -> Result<Self> {
-        let remember = |model: Model| model.with_input_rig(input.clone());
-        Ok(match self {
-            Self::EigenSkin(fit) => Self::EigenSkin(EigenSkinFit { model: remember(fit.model)?, ..fit }),
-            Self::Psd(fit) => Self::Psd(PsdFit { model: remember(fit.model)?, ..fit }),
-            Self::Parameterization(fit) => {
-                Self::Parameterization(ParameterizationFit { model: remember(fit.model)?, ..fit })
-            }
-        })
-    }
-
-    /// The model, taken out.
-    pub fn into_model(self) -> Model {
-        match self {
-            Self::EigenSkin(fit) => fit.model,
-            Self::Psd(fit) => fit.model,
-            Self::Parameterization(fit) => fit.model,
-        }
-    }
+/// What there is to warn of, one sentence each.
+pub fn warnings(fit: &Fit) -> Vec<String> {
+    let sentence = |warning: &FitWarning| match warning {
+        FitWarning::Unreachable { example, distance } => format!(
+            "example {example:?} is missed by up to {} where skinning collapses and has no inverse; --deltas forward reaches it",
+            figure(*distance)
+        ),
+        FitWarning::NotExact { space, miss } => format!(
+            "the weights of pose space {space:?} miss its examples by up to {}: it does not interpolate them exactly",
+            figure(*miss)
+        ),
+        FitWarning::ResidualsIgnored { examples } => format!(
+            "what skinning cannot reach in {} is left out: signals act before skinning only; --method eigenskin or psd adds it after skinning",
+            counted(*examples, "example", "examples")
+        ),
+    };
+    fit.warnings().iter().map(sentence).collect()
 }
 
 /// The errors of a model on a set.
-pub fn measure(model: &Model, set: &ExampleSet) -> Evaluation {
-    evaluate_against(&Arc::new(model.clone()), set)
+pub fn measure(model: &Model, set: &ExampleSet) -> Result<Evaluation> {
+    Ok(evaluate_against(&Arc::new(model.clone()), set, &Unwatched)?)
 }

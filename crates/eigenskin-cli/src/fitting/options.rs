@@ -6,11 +6,11 @@ use eigenskin::deformers::Base;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::method::{Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
+use eigenskin::method::choice::{Choice, choose_method};
+use eigenskin::method::{Budget, Coupling, EigenSkinParams, FitError, Method, ParameterizationParams, PsdParams};
+use eigenskin::progress::Unwatched;
 use eigenskin::supports::{Border, SupportParams};
 
-use super::MethodParams;
-use super::auto::{self, AutoChoice};
 use super::parameterization_options::ParameterizationArgs;
 use super::psd_options::PsdArgs;
 use crate::base::{BaseArg, parse_base};
@@ -20,7 +20,7 @@ use crate::base::{BaseArg, parse_base};
 pub struct MethodArgs {
     /// How to learn
     #[arg(long, value_enum, default_value = "eigenskin")]
-    method: Method,
+    method: MethodArg,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
     /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
     /// parameterization]
@@ -56,7 +56,7 @@ pub struct MethodArgs {
 
 /// Fitting methods.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Method {
+pub enum MethodArg {
     /// principal components per joint support, interpolated over the joint's rotation
     Eigenskin,
     /// pose space deformation: every example as it was sculpted, fading out around its pose
@@ -69,7 +69,7 @@ pub enum Method {
     Auto,
 }
 
-impl Method {
+impl MethodArg {
     /// Its name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
@@ -142,11 +142,6 @@ pub fn check_belongings(belongings: &[Belonging]) -> Result<()> {
 }
 
 impl MethodArgs {
-    /// The method that was chosen.
-    pub fn method(&self) -> Method {
-        self.method
-    }
-
     /// What the corrections sit on, if that was said.
     pub fn base(&self) -> Option<&BaseArg> {
         self.base.as_ref()
@@ -154,21 +149,25 @@ impl MethodArgs {
 
     /// Whether the method is still to be found.
     pub fn is_auto(&self) -> bool {
-        self.method == Method::Auto
+        self.method == MethodArg::Auto
     }
 
     /// EigenSkin, or not settled yet.
     fn is_eigenskin(&self) -> bool {
-        matches!(self.method, Method::Eigenskin | Method::Auto)
+        matches!(self.method, MethodArg::Eigenskin | MethodArg::Auto)
     }
 
     /// With `--method auto`: what predicts left-out examples best, on `base`.
-    pub fn choose(&self, set: &ExampleSet, base: &Base) -> Result<Option<AutoChoice>> {
+    pub fn choose(&self, set: &ExampleSet, base: &Base) -> Result<Option<Choice>> {
+        if !self.is_auto() {
+            return Ok(None);
+        }
         let budget_is_given = self.eigenskin.per_vertex.is_some() || self.eigenskin.per_joint.is_some();
-        let params = EigenSkinParams { base: base.clone(), ..self.eigenskin_params() };
-        match self.method {
-            Method::Auto => auto::choose(set, &params, budget_is_given).map(Some),
-            _ => Ok(None),
+        match choose_method(set, base, &self.eigenskin_params(), budget_is_given, &Unwatched) {
+            Err(FitError::NothingToLeaveOut { .. }) => {
+                bail!("--method auto needs two examples or more to leave some out; choose a method instead")
+            }
+            chosen => Ok(Some(chosen?)),
         }
     }
 
@@ -178,7 +177,7 @@ impl MethodArgs {
     }
 
     /// What was asked for, on linear blending; an option that makes no sense for the method is refused.
-    pub fn params(&self) -> Result<MethodParams> {
+    pub fn params(&self) -> Result<Method> {
         let of_eigenskin = |(option, given)| Belonging {
             option,
             given,
@@ -190,10 +189,10 @@ impl MethodArgs {
         self.psd.check_method(self.method)?;
         self.parameterization.check_method(self.method)?;
         if self.is_eigenskin() {
-            return Ok(MethodParams::EigenSkin(self.eigenskin_params()));
+            return Ok(Method::EigenSkin(self.eigenskin_params()));
         }
-        if self.method == Method::Parameterization {
-            return Ok(MethodParams::Parameterization(self.parameterization_params()));
+        if self.method == MethodArg::Parameterization {
+            return Ok(Method::Parameterization(self.parameterization_params()));
         }
         let kernels = [
             ("--kernel", self.kernel.is_some()),
@@ -207,7 +206,7 @@ impl MethodArgs {
             ..PsdParams::default()
         };
         let rbf = self.interpolation(Ridge::Fixed(0.0));
-        Ok(MethodParams::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
+        Ok(Method::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
     }
 
     fn interpolation(&self, ridge: Ridge) -> RbfParams {

@@ -4,7 +4,7 @@ use anyhow::Result;
 use eigenskin::basis::IcaParams;
 use eigenskin::method::{ParameterizationParams, SignalBasis};
 
-use super::options::{Belonging, Method, check_belongings};
+use super::options::{Belonging, MethodArg, check_belongings};
 
 /// Options of `--method parameterization`.
 #[derive(clap::Args)]
@@ -30,12 +30,12 @@ struct SignalLimit(Option<usize>);
 
 impl ParameterizationArgs {
     /// Refuses these options beside another method.
-    pub fn check_method(&self, method: Method) -> Result<()> {
+    pub fn check_method(&self, method: MethodArg) -> Result<()> {
         let own = |option, given| Belonging {
             option,
             given,
             to: "--method parameterization",
-            chosen: method == Method::Parameterization,
+            chosen: method == MethodArg::Parameterization,
             instead: format!("--method {}", method.name()),
         };
         check_belongings(&[

@@ -1,9 +1,7 @@
 //! What is said of a parameterization by joints.
 
-use eigenskin::method::{ParameterizationFit, PartReport};
-use serde_json::{Value, json};
+use eigenskin::method::{Fit, ParameterizationReport, PartReport};
 
-use super::options::Method;
 use crate::output::{Output, counted, figure};
 use crate::table;
 
@@ -11,17 +9,17 @@ use crate::table;
 const LISTED: usize = 44;
 
 /// The model in one line.
-pub fn model_line(fit: &ParameterizationFit, targets: usize) -> String {
+pub fn model_line(fit: &Fit, learnt: &ParameterizationReport, targets: usize) -> String {
     format!(
         "{} of {}, at most {} at any vertex; {targets} morph targets",
         counted(fit.model.component_count(), "signal", "signals"),
-        counted(fit.parts.len(), "part", "parts"),
+        counted(learnt.parts.len(), "part", "parts"),
         fit.model.most_tuples_per_vertex(),
     )
 }
 
 /// Parts, what drives them, and what their signals keep.
-pub fn print_parts(output: &Output, fit: &ParameterizationFit) {
+pub fn print_parts(output: &Output, fit: &ParameterizationReport) {
     if let Some(unseen) = fit.cross_validation {
         output.item(
             "unseen",
@@ -51,48 +49,6 @@ pub fn print_parts(output: &Output, fit: &ParameterizationFit) {
         output.line(line);
     }
     output.line("");
-}
-
-/// What deserves attention.
-pub fn warnings(fit: &ParameterizationFit) -> Vec<String> {
-    let ignored = fit.residuals_ignored;
-    let sentence = || {
-        format!(
-            "what skinning cannot reach in {} is left out: signals act before skinning only; --method eigenskin or psd adds it after skinning",
-            counted(ignored, "example", "examples")
-        )
-    };
-    (ignored > 0).then(sentence).into_iter().collect()
-}
-
-/// The same for machines.
-pub fn json(fit: &ParameterizationFit) -> Value {
-    let parts: Vec<Value> = fit
-        .parts
-        .iter()
-        .map(|part| {
-            json!({
-                "name": part.name,
-                "drivers": part.drivers,
-                "vertices": part.vertex_count,
-                "signals": part.signal_count,
-                "energy_kept": part.energy_kept,
-                "energies": part.energies,
-                "centres": part.centre_count,
-                "ridge": part.ridge,
-                "condition": part.condition,
-                "cross_validation": part.cross_validation,
-            })
-        })
-        .collect();
-    json!({
-        "method": Method::Parameterization.name(),
-        "examples": fit.example_count,
-        "rest_space_error": fit.rest_space_error,
-        "cross_validation": fit.cross_validation,
-        "residuals_ignored": fit.residuals_ignored,
-        "parts": parts,
-    })
 }
 
 /// Names of what drives a part, cut where they grow too long.

@@ -8,12 +8,13 @@ use eigenskin::driver::{FeatureScale, Representation};
 use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::{DMat3, DVec3};
-use eigenskin::method::PsdParams;
-use eigenskin::method::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
+use eigenskin::method::{
+    DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SpaceOrder,
+};
 use eigenskin::model::Frame;
 use eigenskin::mover::Mover;
 
-use super::options::{Belonging, Method, check_belongings};
+use super::options::{Belonging, MethodArg, check_belongings};
 
 /// Options of pose space deformation, weighted or not.
 #[derive(clap::Args)]
@@ -96,13 +97,13 @@ const SHEPARD_POWER: f64 = 2.0;
 
 impl PsdArgs {
     /// Refuses options that another method does not have.
-    pub fn check_method(&self, method: Method) -> Result<()> {
+    pub fn check_method(&self, method: MethodArg) -> Result<()> {
         let instead = || format!("--method {}", method.name());
         let of_psd = |option, given| Belonging {
             option,
             given,
             to: "--method psd",
-            chosen: !matches!(method, Method::Eigenskin | Method::Auto),
+            chosen: matches!(method, MethodArg::Psd | MethodArg::WeightedPsd),
             instead: instead(),
         };
         check_belongings(&[
@@ -116,7 +117,7 @@ impl PsdArgs {
                 option: "--prototypes",
                 given: self.prototypes.is_some(),
                 to: "--method weighted-psd",
-                chosen: method == Method::WeightedPsd,
+                chosen: method == MethodArg::WeightedPsd,
                 instead: instead(),
             },
             Belonging {
@@ -153,7 +154,7 @@ impl PsdArgs {
         params: &PsdParams,
         mut rbf: RbfParams,
         width_given: bool,
-        method: Method,
+        method: MethodArg,
     ) -> Result<PsdParams> {
         let mut radii = BTreeMap::new();
         for (example, radius) in &self.radius {
@@ -186,7 +187,7 @@ impl PsdArgs {
             radii,
             features: self.axis_radii.iter().map(|(name, radii)| feature(name, *radii, width)).collect(),
             order: self.order.clone().unwrap_or(SpaceOrder::NarrowFirst),
-            prototypes: (method == Method::WeightedPsd).then_some(prototypes),
+            prototypes: (method == MethodArg::WeightedPsd).then_some(prototypes),
             ..params.clone()
         })
     }

@@ -1,11 +1,12 @@
 //! What more or fewer signals and frames would do, for the report.
 
 use eigenskin::examples::ExampleSet;
-use eigenskin::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin::deformers::Base;
+use eigenskin::method::{Fit, Method, ParameterizationParams};
 use eigenskin::metrics::Evaluation;
 use eigenskin::report::page::{FramesTrial, SignalsSummary, SignalsTrial};
 
-use super::measure;
+use super::{fit_set, measure};
 use crate::output::counted;
 
 /// Limits of signals at a vertex that are tried, and that of the model.
@@ -20,27 +21,28 @@ const MOST_WORK: usize = 15_000_000;
 
 /// What the report tells of a fit to `set`, `evaluation` being its errors on `measured`: the same
 /// examples on the rig as it was given.
-pub fn summary<'a>(
-    fit: &'a ParameterizationFit,
+pub fn summary(
+    fit: &Fit,
     params: &ParameterizationParams,
     most: Option<usize>,
     [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
-) -> SignalsSummary<'a> {
+) -> SignalsSummary {
     let params = ParameterizationParams { most_signals: most.or(params.most_signals), ..params.clone() };
-    let without_trials = why_not(&params, set);
+    let base = fit.model.base();
+    let without_trials = why_not(base, set);
     let (by_signals, by_frames) = if without_trials.is_empty() {
-        (by_signals(fit, &params, [set, measured], evaluation), by_frames(&params, set, measured))
+        (by_signals(fit, &params, [set, measured], evaluation), by_frames(&params, base, set, measured))
     } else {
         (Vec::new(), Vec::new())
     };
-    SignalsSummary { fit, by_signals, by_frames, without_trials }
+    SignalsSummary { by_signals, by_frames, without_trials }
 }
 
 /// The reason to try nothing; empty where there is none.
-fn why_not(params: &ParameterizationParams, set: &ExampleSet) -> String {
+fn why_not(base: &Base, set: &ExampleSet) -> String {
     let vertices = set.rig().vertex_count();
-    if params.base.skinning().is_none() {
+    if base.skinning().is_none() {
         return "Other numbers of signals and frames were not tried: through deformers it takes too long."
             .to_string();
     }
@@ -71,9 +73,14 @@ fn step_that_is_quick(vertices: usize, frames: usize) -> usize {
     (2..frames.max(3)).find(quick).unwrap_or(frames.max(3))
 }
 
+/// What is left on frames not seen.
+fn unseen(fit: &Fit) -> Option<f64> {
+    fit.learnt.parameterization().and_then(|learnt| learnt.cross_validation)
+}
+
 /// Fits with other limits; that of the model is the model.
 fn by_signals(
-    fit: &ParameterizationFit,
+    fit: &Fit,
     params: &ParameterizationParams,
     [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
@@ -84,19 +91,19 @@ fn by_signals(
         signals: own,
         is_this_model: true,
         training: evaluation.relative_error,
-        unseen: fit.cross_validation,
+        unseen: unseen(fit),
     };
     // There are no more components than frames, and a limit for the whole skin stays.
     let end = if params.most_signals.is_some() { own } else { set.len() };
     let others = LIMITS.into_iter().filter(|&limit| limit != own && limit < end);
     let tried = others.filter_map(|limit| {
         let params = ParameterizationParams { signals_per_vertex: Some(limit), ..params.clone() };
-        let fit = fit_parameterization(set, &params).ok()?;
+        let fit = fit_set(&Method::Parameterization(params), set, fit.model.base(), None).ok()?;
         Some(SignalsTrial {
             signals: limit,
             is_this_model: false,
-            training: measure(&fit.model, measured).relative_error,
-            unseen: fit.cross_validation,
+            training: measure(&fit.model, measured).ok()?.relative_error,
+            unseen: unseen(&fit),
         })
     });
     let mut trials: Vec<SignalsTrial> = tried.chain([this_model]).collect();
@@ -105,19 +112,24 @@ fn by_signals(
 }
 
 /// Fits to every second, fourth and eighth frame, all measured on the frames between the second ones.
-fn by_frames(params: &ParameterizationParams, set: &ExampleSet, measured: &ExampleSet) -> Vec<FramesTrial> {
+fn by_frames(
+    params: &ParameterizationParams,
+    base: &Base,
+    set: &ExampleSet,
+    measured: &ExampleSet,
+) -> Vec<FramesTrial> {
     let every = |first: usize, step: usize| -> Vec<usize> { (first..set.len()).step_by(step).collect() };
     let Ok(unseen) = measured.select(&every(1, STEPS[0])) else { return Vec::new() };
     let steps = STEPS.into_iter().filter(|&step| set.len().div_ceil(step) >= LEAST_FRAMES);
     steps
         .filter_map(|step| {
             let seen = set.select(&every(0, step)).ok()?;
-            let fit = fit_parameterization(&seen, params).ok()?;
+            let fit = fit_set(&Method::Parameterization(params.clone()), &seen, base, None).ok()?;
             Some(FramesTrial {
                 every: step,
                 frames: seen.len(),
-                training: measure(&fit.model, &measured.select(&every(0, step)).ok()?).relative_error,
-                unseen: measure(&fit.model, &unseen).relative_error,
+                training: measure(&fit.model, &measured.select(&every(0, step)).ok()?).ok()?.relative_error,
+                unseen: measure(&fit.model, &unseen).ok()?.relative_error,
             })
         })
         .collect()

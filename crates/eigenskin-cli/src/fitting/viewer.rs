@@ -46,7 +46,7 @@ impl ViewerLoss {
             ),
             Base::Skinning(base) => (format!("{} skinning", base.name()), "--base linear plays everywhere"),
         };
-        Some(Self { shown: measure(&shown, set), rmse: training.model.rmse, without, way_out })
+        Some(Self { shown: measure(&shown, set).ok()?, rmse: training.model.rmse, without, way_out })
     }
 
     /// For people.

@@ -1,5 +1,7 @@
 //! Panels that own what they show, and the figures of the EigenSkin paper.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
@@ -182,7 +184,7 @@ fn singular_values(layer: &Layer) -> Vec<f64> {
 mod tests {
     use eigenskin::characters::arm;
     use eigenskin::characters::truth::SweptSkin;
-    use eigenskin::method::{EigenSkinParams, fit_eigenskin};
+    use eigenskin::method::{EigenSkinParams, fit_examples};
 
     use super::*;
 
@@ -190,7 +192,7 @@ mod tests {
     fn singular_values_are_those_of_the_fit() {
         let character = arm(1500).unwrap();
         let set = SweptSkin::new(&character).examples(character.single_joint_poses(4)).unwrap();
-        let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
+        let fit = fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
         let mut compared = 0;
         for joint in &fit.joints {
             let Some(layer) = fit.model.layers().iter().find(|layer| layer.name == joint.name) else {

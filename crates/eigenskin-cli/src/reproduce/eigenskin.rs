@@ -2,6 +2,8 @@
 //! joint at a time, learnt with 0 to 5 eigendisplacements per joint, and tested on poses of all
 //! joints.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -10,7 +12,7 @@ use eigenskin::characters::hand;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::method::{Budget, EigenSkinParams, fit_eigenskin};
+use eigenskin::method::{Budget, EigenSkinParams, fit_examples};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::rig::Rig;
@@ -136,11 +138,11 @@ struct Fitted {
 impl Measured {
     fn of(training: ExampleSet, validation: Option<ExampleSet>) -> Result<Self> {
         let fit = |components: usize| -> Result<Fitted> {
-            let model = Arc::new(fit_eigenskin(&training, &paper_params(components))?.model);
+            let model = Arc::new(fit_examples(&training, &Base::default(), &paper_params(components).clone().into(), &Unwatched)?.model);
             Ok(Fitted {
                 components,
-                training: evaluate_against(&model, &training),
-                validation: validation.as_ref().map(|truth| evaluate_against(&model, truth)),
+                training: evaluate_against(&model, &training, &Unwatched)?,
+                validation: validation.as_ref().map(|truth| evaluate_against(&model, truth, &Unwatched)?),
                 model,
             })
         };

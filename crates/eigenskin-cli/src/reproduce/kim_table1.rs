@@ -1,6 +1,8 @@
 //! Table I of Kim, Choi, Hoffmann 2011: how well and how fast signals over joints stand for a motion, on
 //! stand-ins of the same size.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -9,7 +11,7 @@ use eigenskin::characters::{Character, arm, hand, hand_with_fingers};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
-use eigenskin::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin::method::{ParameterizationParams, fit_examples, Fit};
 use eigenskin::metrics::{ErrorSummary, shape_errors};
 use eigenskin::pose::Pose;
 use serde_json::{Value, json};
@@ -208,10 +210,10 @@ impl Measured {
             ..ParameterizationParams::default()
         };
         let start = Instant::now();
-        let fit = fit_parameterization(&set, &params)?;
+        let fit = fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched)?;
         let seconds = start.elapsed().as_secs_f64();
         let model = std::sync::Arc::new(fit.model.clone());
-        let errors = shape_errors(motion, |pose| shape(&mut Evaluator::new(model.clone()), pose));
+        let errors = shape_errors(motion, |pose| shape(&mut Evaluator::new(model.clone()), pose), &Unwatched)?;
         let mut evaluator = Evaluator::new(model.clone());
         let start = Instant::now();
         for example in motion.examples() {

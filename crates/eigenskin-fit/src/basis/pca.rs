@@ -8,9 +8,10 @@
 
 use glam::DVec3;
 
-use crate::displacements::StoreError;
+use crate::displacements::TileError;
 use crate::displacements::tall_matrix::TallMatrix;
 use crate::numeric::{Matrix, orthonormal, symmetric_eigen};
+use eigenskin_core::progress::Progress;
 use eigenskin_core::random::SplitMix64;
 
 /// Components of observed displacement fields, most important first.
@@ -44,11 +45,17 @@ const ROUNDS: usize = 4;
 
 impl PrincipalComponents {
     /// Of a matrix of displacements. Of many examples only the first `most`, if that is given.
-    pub fn of(matrix: &TallMatrix<'_>, most: Option<usize>) -> Result<Self, StoreError> {
+    pub fn of(
+        matrix: &TallMatrix<'_>,
+        most: Option<usize>,
+        progress: &dyn Progress,
+    ) -> Result<Self, TileError> {
         let count = matrix.examples.len();
         match most {
-            Some(most) if count > FEW_EXAMPLES && most + SPARE < count => Self::leading(matrix, most),
-            _ => Ok(Self::of_gram(&matrix.gram()?)),
+            Some(most) if count > FEW_EXAMPLES && most + SPARE < count => {
+                Self::leading(matrix, most, progress)
+            }
+            _ => Ok(Self::of_gram(&matrix.gram(progress)?)),
         }
     }
 
@@ -60,20 +67,20 @@ impl PrincipalComponents {
     }
 
     /// The first components, by subspace iteration.
-    fn leading(matrix: &TallMatrix<'_>, most: usize) -> Result<Self, StoreError> {
+    fn leading(matrix: &TallMatrix<'_>, most: usize, progress: &dyn Progress) -> Result<Self, TileError> {
         let count = matrix.examples.len();
         let mut random = SplitMix64(most as u64);
         let mut directions =
             orthonormal(&Matrix::from_fn(count, most + SPARE, |_, _| random.between(-1.0, 1.0)));
         for _ in 0..ROUNDS {
-            directions = orthonormal(&matrix.gram_times(&directions)?);
+            directions = orthonormal(&matrix.gram_times(&directions, progress)?);
         }
-        let within = directions.transpose() * matrix.gram_times(&directions)?;
+        let within = directions.transpose() * matrix.gram_times(&directions, progress)?;
         let symmetric =
             Matrix::from_fn(within.nrows(), within.ncols(), |a, b| 0.5 * (within[(a, b)] + within[(b, a)]));
         let (mut values, vectors) = symmetric_eigen(&symmetric);
         values.truncate(most);
-        Ok(Self::of_eigen(&values, &(&directions * vectors), matrix.energies()?, true))
+        Ok(Self::of_eigen(&values, &(&directions * vectors), matrix.energies(progress)?, true))
     }
 
     fn of_eigen(values: &[f64], vectors: &Matrix, energies: Vec<f64>, is_cut: bool) -> Self {
@@ -117,11 +124,12 @@ impl PrincipalComponents {
         &self,
         matrix: &TallMatrix<'_>,
         count: usize,
-    ) -> Result<ComponentFields, StoreError> {
+        progress: &dyn Progress,
+    ) -> Result<ComponentFields, TileError> {
         let weights = Matrix::from_fn(matrix.examples.len(), count, |example, component| {
             self.right[component][example] / self.singular_values[component]
         });
-        let mut fields = matrix.combined(&weights)?;
+        let mut fields = matrix.combined(&weights, progress)?;
         let mut coordinates = Vec::with_capacity(count);
         for (component, field) in fields.iter_mut().enumerate() {
             let largest = field

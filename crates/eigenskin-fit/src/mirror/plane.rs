@@ -1,9 +1,11 @@
 //! The plane that halves a character.
 
+use serde::{Deserialize, Serialize};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
 /// A plane across one of the axes of the rest shape.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MirrorPlane {
     /// the axis it stands across: 0, 1, 2 for x, y, z
     pub axis: usize,

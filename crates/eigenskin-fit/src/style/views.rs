@@ -8,22 +8,25 @@
 //! is as accurate as the nearest bone alone; shares w (skin weights themselves) are nearly three times
 //! worse, since from a far bone the motion of the whole limb is a displacement.
 
+use serde::{Deserialize, Serialize};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
+use crate::names::SkinningName;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
 /// What displacements are measured from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Space {
     /// the rigid motion of the nearest bone, with a smooth border between bones
     #[default]
     NearestBones,
     /// a skinning in closed form; [`BaseSkinning::Rigid`] is the nearest bone with a hard border, as in
     /// the paper
-    Skinning(BaseSkinning),
+    Skinning(#[serde(with = "SkinningName")] BaseSkinning),
 }
 
 impl Space {

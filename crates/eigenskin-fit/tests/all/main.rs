@@ -3,6 +3,7 @@
 
 mod baselines;
 mod black_box;
+mod cancellation;
 mod coupling;
 mod drivers;
 mod eigenskin_properties;
@@ -20,6 +21,7 @@ mod psd_outside_numbers;
 mod psd_papers;
 mod psd_weighted;
 mod ready_boxes;
+mod settings;
 mod singular_poses;
 mod solve_weights;
 mod style;
