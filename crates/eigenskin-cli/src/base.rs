@@ -1,6 +1,6 @@
 //! What corrections sit on, as it is typed: a skinning, or a file that describes a chain of deformers.
 
-use eigenskin::progress::Unwatched;
+use eigenskin::progress::{Step, Unwatched};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +20,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::{Value, json};
 
 use crate::output::{Output, counted, figure};
+use crate::progress::Told;
 
 /// `--base` or `--through`.
 #[derive(Debug, Clone)]
@@ -187,13 +188,13 @@ impl<'a> Inverting<'a> {
         };
         let bar = &self.bar;
         let name = &example.name;
-        let mut tell = |progress: eigenskin::displacements::black_box::InversionProgress| {
-            bar.set_message(format!("pulling {name} back, call {}", progress.calls));
+        let tell = Told(|step: Step<'_>| {
+            bar.set_message(format!("pulling {name} back, call {}", step.done));
             bar.tick();
-        };
+        });
         let params = InversionParams::default();
         let (inverted, inversion) =
-            invert_example(black_box, &self.base, rig, example, &params, &mut tell)
+            invert_example(black_box, &self.base, rig, example, &params, &tell)
                 .with_context(|| format!("example {name:?} through {:?}", self.base.name()))?;
         self.bar.inc(1);
         self.note(name, &inversion);

@@ -41,10 +41,10 @@ fn errors(train: &ExampleSet, held_out: &ExampleSet, budget: Budget) -> [f64; 3]
             assert!(fit.model.most_tuples_per_vertex() <= limit);
         }
         if let Some(report) =
-            fit.coupling.as_ref().filter(|_| std::env::var_os("EIGENSKIN_VERBOSE").is_some())
+            fit.learnt.eigenskin().unwrap().coupling.as_ref().filter(|_| std::env::var_os("EIGENSKIN_VERBOSE").is_some())
         {
             println!("{report:#?}");
-            println!("{:?}", fit.joints.iter().map(|j| (j.component_count, j.width)).collect::<Vec<_>>());
+            println!("{:?}", fit.learnt.eigenskin().unwrap().joints.iter().map(|j| (j.component_count, j.width)).collect::<Vec<_>>());
         }
         evaluate_against(&Arc::new(fit.model), held_out, &Unwatched).unwrap().relative_error.unwrap()
     })

@@ -30,7 +30,7 @@ fn left_out(
     all: &ExampleSet,
     trained: impl Fn(usize) -> bool,
     params: &ParameterizationParams,
-) -> (f64, ParameterizationFit) {
+) -> (f64, Fit) {
     let pick = |wanted: bool| (0..all.len()).filter(|&f| trained(f) == wanted).collect::<Vec<_>>();
     let fit = fit_examples(&all.select(&pick(true)).unwrap(), &Base::default(), &params.clone().into(), &Unwatched).unwrap();
     let model = Arc::new(fit.model.clone());
@@ -54,13 +54,14 @@ fn frames_left_out_are_predicted() {
         for ((name, trained), bound) in splits.iter().zip(bounds) {
             let start = std::time::Instant::now();
             let (error, fit) = left_out(&all, trained, &params);
+            let told = fit.learnt.parameterization().unwrap();
             println!(
                 "{name}, {signals_per_vertex:?} signals: {error:.4} of {bound}, {:.2} s, expected {:?}, lost {:.4}",
                 start.elapsed().as_secs_f64(),
-                fit.cross_validation,
-                fit.rest_space_error
+                told.cross_validation,
+                told.rest_space_error
             );
-            for part in &fit.parts {
+            for part in &told.parts {
                 println!(
                     "    {} {:?}: {} signals, ridge {}, cv {:.4?}, {} vertices, condition {:.1e}",
                     part.name,
@@ -94,7 +95,7 @@ fn a_hand_in_parts_survives_the_file_and_plays_in_a_stock_viewer() {
         });
     let set = ExampleSet::new(character.rig.clone(), examples.collect()).unwrap();
     let fitted = fit_examples(&set, &Base::default(), &ParameterizationParams::default().into(), &Unwatched).unwrap();
-    assert!(fitted.parts.len() > 1);
+    assert!(fitted.learnt.parameterization().unwrap().parts.len() > 1);
     let times: Vec<f64> = (0..6).map(f64::from).collect();
     let motion = character.articulation().random(6, 0.6, 22);
     let poses: Vec<_> = motion.iter().map(|angles| character.pose(&angles.angles)).collect();

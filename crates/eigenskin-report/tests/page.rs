@@ -147,7 +147,7 @@ impl Data {
         methods.extend(learnt_baselines(&self.training, LINEAR, &EigenSkinParams::default(), 1, &sets, &Unwatched).unwrap());
         let mut pictures =
             worst_pose_pictures(&model, &self.held_out, &self.on_held_out, NASTY, 1, SHOT, &unit).unwrap();
-        pictures.extend(eigendisplacement_pictures(&model, &self.fit.joints, SHOT, &unit).unwrap());
+        pictures.extend(eigendisplacement_pictures(&model, &self.fit.learnt.eigenskin().unwrap().joints, SHOT, &unit).unwrap());
         html(&Report {
             title: NASTY.into(),
             notes: vec![NASTY.into()],
@@ -251,9 +251,10 @@ fn pose_spaces_are_listed_in_their_order() {
     // One space, its joint's name, all three examples, and what the fit says of it.
     let row = cells(&page, &format!("1. {escaped}"));
     assert_eq!(row[0].matches("&lt;script&gt;").count(), 3, "{row:?}");
-    let driver = fit.spaces[0].drivers[0];
-    assert_eq!(row[1..3], [fit.spaces[0].vertex_count.to_string(), figure(driver.width)]);
-    let worst = fit.examples.iter().map(|e| e.largest_delta).fold(0.0, f64::max);
+    let told = fit.learnt.psd().unwrap();
+    let driver = told.spaces[0].drivers[0];
+    assert_eq!(row[1..3], [told.spaces[0].vertex_count.to_string(), figure(driver.width)]);
+    let worst = told.examples.iter().map(|e| e.largest_delta).fold(0.0, f64::max);
     assert!(page.contains(&format!("<td>{}</td>", figure(1000.0 * worst))));
     // A reason that two methods share is told once.
     assert_eq!(page.matches("Not measured: forward PSD, weighted PSD. Why: too large").count(), 1);
@@ -265,12 +266,12 @@ fn pose_spaces_are_listed_in_their_order() {
 fn components_are_seen_from_near() {
     let data = Data::new();
     let unit = LengthUnit::of_the_model();
-    let pictures = eigendisplacement_pictures(&data.fit.model, &data.fit.joints, SHOT, &unit);
+    let pictures = eigendisplacement_pictures(&data.fit.model, &data.fit.learnt.eigenskin().unwrap().joints, SHOT, &unit);
     let row = pictures.unwrap().unwrap();
     assert_eq!(row.legend, PictureLegend::Displacement);
     let first = &row.panels[0];
     assert!(first.caption.contains(NASTY) && first.caption.contains("component 1"), "{}", first.caption);
-    let value = figure(data.fit.joints[0].singular_values[0]);
+    let value = figure(data.fit.learnt.eigenskin().unwrap().joints[0].singular_values[0]);
     assert_eq!(first.detail, format!("singular value {value} model units"));
     let mut reader = png::Decoder::new(std::io::Cursor::new(&first.png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -387,7 +388,7 @@ fn two_parts() -> (ExampleSet, Fit) {
     let set = ExampleSet::new(rig, examples).unwrap();
     let params = ParameterizationParams { parts: Some(2), ..ParameterizationParams::default() };
     let fit = fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap();
-    assert_eq!(fit.parts.len(), 2);
+    assert_eq!(fit.learnt.parameterization().unwrap().parts.len(), 2);
     (set, fit)
 }
 
@@ -439,7 +440,7 @@ fn signals_are_told_part_by_part() {
     let section = page.split_once("id=\"signals\"").unwrap().1.split_once("</section>").unwrap().0;
     let escaped =
         NASTY.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    for part in &fit.parts {
+    for part in &fit.learnt.parameterization().unwrap().parts {
         let name = if part.name == NASTY { escaped.as_str() } else { part.name.as_str() };
         let row = cells(section, name);
         assert_eq!(row[0], escaped, "the only joint that moves drives {name}");
@@ -468,7 +469,7 @@ fn parts_have_colours_of_their_own() {
     let (set, fit) = two_parts();
     let row = partition_pictures(&fit, SHOT).unwrap().unwrap();
     let palette = part_colours(2);
-    let names: Vec<String> = fit.parts.iter().map(|part| part.name.clone()).collect();
+    let names: Vec<String> = fit.learnt.parameterization().unwrap().parts.iter().map(|part| part.name.clone()).collect();
     let keys = palette.iter().copied().zip(names).collect();
     assert_eq!(row.legend, PictureLegend::Parts { keys });
     let picture = &row.panels[0];
@@ -485,7 +486,7 @@ fn parts_have_colours_of_their_own() {
         let (light, brightest) = (pixel[..3].iter().sum::<f32>(), colour.iter().sum::<f32>());
         (0..3).all(|c| (pixel[c] / light - colour[c] / brightest).abs() < 0.04)
     };
-    let root = fit.parts.iter().position(|part| part.name == "root").unwrap();
+    let root = fit.learnt.parameterization().unwrap().parts.iter().position(|part| part.name == "root").unwrap();
     let (left, right) = (pixel(picture.width / 10), pixel(picture.width * 9 / 10));
     assert_eq!((left[3], right[3]), (255.0, 255.0));
     assert!(same_hue(left, palette[root]) && !same_hue(left, palette[1 - root]), "{left:?} {palette:?}");

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
-use eigenskin::method::EigenSkinParams;
+use eigenskin::method::{EigenSkinParams, Method};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{
     Form, Found, MatchedBy, Regions, Space, StyleMap, StyleParams, StyleReport, Transferred,
@@ -16,7 +16,7 @@ use eigenskin::style::{
 use serde_json::{Value, json};
 
 use super::fit;
-use crate::fitting::options::{Belonging, EigenSkinArgs, Method, check_belongings};
+use crate::fitting::options::{Belonging, EigenSkinArgs, check_belongings};
 use crate::fitting::{fit_set, measure, summary};
 use crate::output::{Output, bytes, counted, figure};
 use crate::{frames, joint_map, progress, rigs};

@@ -138,11 +138,11 @@ struct Fitted {
 impl Measured {
     fn of(training: ExampleSet, validation: Option<ExampleSet>) -> Result<Self> {
         let fit = |components: usize| -> Result<Fitted> {
-            let model = Arc::new(fit_examples(&training, &Base::default(), &paper_params(components).clone().into(), &Unwatched)?.model);
+            let model = Arc::new(fit_examples(&training, &Base::default(), &paper_params(components).into(), &Unwatched)?.model);
             Ok(Fitted {
                 components,
                 training: evaluate_against(&model, &training, &Unwatched)?,
-                validation: validation.as_ref().map(|truth| evaluate_against(&model, truth, &Unwatched)?),
+                validation: validation.as_ref().map(|truth| evaluate_against(&model, truth, &Unwatched)).transpose()?,
                 model,
             })
         };

@@ -1,7 +1,6 @@
 //! Figure 4 of Kim, Choi, Hoffmann 2011: what leads from linear blending to dual quaternions on a square
 //! bar, carried to round ones.
 
-use eigenskin::deformers::Base;
 use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 
@@ -115,13 +114,12 @@ impl Case {
         let parameterized = (1..=MOST_SIGNALS)
             .map(|signals| {
                 let params = ParameterizationParams {
-                    base: BaseSkinning::Rigid.into(),
                     signals_per_vertex: Some(signals),
                     parts: Some(1),
                     normals: false,
                     ..ParameterizationParams::default()
                 };
-                let model = std::sync::Arc::new(fit_examples(&after, &Base::default(), &params.clone().into(), &Unwatched)?.model);
+                let model = std::sync::Arc::new(fit_examples(&after, &BaseSkinning::Rigid.into(), &params.into(), &Unwatched)?.model);
                 let shape = |pose: &_| {
                     let mut positions = vec![Vec3::ZERO; bar.rig.vertex_count()];
                     Evaluator::new(model.clone()).evaluate(pose, &mut positions, None);

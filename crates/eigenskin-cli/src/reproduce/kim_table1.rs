@@ -189,7 +189,7 @@ fn motion(character: &Character, frames: usize) -> Result<ExampleSet> {
 }
 
 struct Measured {
-    fit: ParameterizationFit,
+    fit: Fit,
     radius: f64,
     vertices: usize,
     errors: ErrorSummary,
@@ -210,7 +210,7 @@ impl Measured {
             ..ParameterizationParams::default()
         };
         let start = Instant::now();
-        let fit = fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched)?;
+        let fit = fit_examples(&set, &Base::default(), &params.into(), &Unwatched)?;
         let seconds = start.elapsed().as_secs_f64();
         let model = std::sync::Arc::new(fit.model.clone());
         let errors = shape_errors(motion, |pose| shape(&mut Evaluator::new(model.clone()), pose), &Unwatched)?;
@@ -280,7 +280,7 @@ fn rows_json(measured: &[(&PaperRow, Measured)]) -> Vec<Value> {
             "frames": row.frames,
             "signals_per_coordinate": row.limit,
             "signals": found.fit.model.component_count(),
-            "parts": found.fit.parts.len(),
+            "parts": found.fit.learnt.parameterization().map(|learnt| learnt.parts.len()),
             "radius": found.radius,
             "rmse_of_diameter_100": found.errors.rmse_of_100,
             "rmse_of_radius_100": 2.0 * found.errors.rmse_of_100,

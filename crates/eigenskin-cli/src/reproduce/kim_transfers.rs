@@ -1,6 +1,5 @@
 //! The rows of Kim's Table I that are about Figure 4 and style transfers.
 
-use eigenskin::deformers::Base;
 use eigenskin::progress::Unwatched;
 use std::time::Instant;
 
@@ -63,14 +62,13 @@ pub fn of_figure_4() -> Result<Vec<TransferRow>> {
     let motion = Motion::SHOWN[0];
     let [x1, x2] = motion.frames(&square_bar()?)?;
     let params = ParameterizationParams {
-        base: BaseSkinning::Rigid.into(),
         signals_per_vertex: Some(CUBE.signals),
         parts: Some(1),
         normals: false,
         ..ParameterizationParams::default()
     };
     let start = Instant::now();
-    let fit = fit_examples(&x2, &Base::default(), &params.clone().into(), &Unwatched)?;
+    let fit = fit_examples(&x2, &BaseSkinning::Rigid.into(), &params.into(), &Unwatched)?;
     let seconds = start.elapsed().as_secs_f64();
     let signals = fit.model.component_count();
     let model = std::sync::Arc::new(fit.model);
