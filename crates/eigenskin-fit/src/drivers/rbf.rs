@@ -8,8 +8,8 @@
 //! pivoted LU. R is the ridge: zero in the row of rest, so that rest stays exact while examples
 //! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
 
-use serde::{Deserialize, Serialize};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::samples::Samples;
 use crate::names::{KernelName, auto};

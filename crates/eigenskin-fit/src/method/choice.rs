@@ -107,10 +107,8 @@ impl Serialize for Choice {
             left_out_error: f64,
             tried: Vec<Tried>,
         }
-        let tried = |trial: &Trial| Tried {
-            name: trial.candidate.name(),
-            left_out_error: trial.left_out_error,
-        };
+        let tried =
+            |trial: &Trial| Tried { name: trial.candidate.name(), left_out_error: trial.left_out_error };
         let told = Told {
             chosen: self.tried[self.chosen].candidate.name(),
             folds: self.folds,
@@ -262,7 +260,8 @@ fn methods(
     let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
     let psd = Attempt { most_components, ..Attempt::new(Method::Psd(PsdParams::default()), false) };
     let seen = Observations::of(set, base, psd.method.allows_compromise(), progress);
-    let fitted = seen.map_err(FitError::from).and_then(|seen| fit(&seen, &psd.method, most_components, progress));
+    let fitted =
+        seen.map_err(FitError::from).and_then(|seen| fit(&seen, &psd.method, most_components, progress));
     match fitted {
         Ok(fit) if fit.model.most_tuples_per_vertex() <= limit => attempts.push(psd),
         Err(FitError::Cancelled(cancelled)) => return Err(cancelled.into()),

@@ -22,7 +22,9 @@ pub enum FitError {
     #[error("no example moves a joint other than the root, or a control; pose the character in the examples")]
     NothingMoves,
     /// Too few examples to choose a method by.
-    #[error("a method is chosen by leaving out examples, of which there are {examples}; name a method, or give more examples")]
+    #[error(
+        "a method is chosen by leaving out examples, of which there are {examples}; name a method, or give more examples"
+    )]
     NothingToLeaveOut {
         /// examples there are
         examples: usize,

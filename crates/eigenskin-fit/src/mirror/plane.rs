@@ -1,7 +1,7 @@
 //! The plane that halves a character.
 
-use serde::{Deserialize, Serialize};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
+use serde::{Deserialize, Serialize};
 
 /// A plane across one of the axes of the rest shape.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -4,11 +4,9 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::frames::{Frames, different_poses, largest_coordinate};
-use super::views::{View, Views};
 use super::joints::match_joints;
-use super::{
-    ADDING, CAPTURING, Form, Regions, Space, StyleError, StyleParams, StyleReport, Transferred,
-};
+use super::views::{View, Views};
+use super::{ADDING, CAPTURING, Form, Regions, Space, StyleError, StyleParams, StyleReport, Transferred};
 use crate::during::During;
 use crate::numeric::{Matrix, symmetric_eigen};
 use eigenskin_core::examples::{Example, ExampleSet};

@@ -8,9 +8,9 @@
 //! is as accurate as the nearest bone alone; shares w (skin weights themselves) are nearly three times
 //! worse, since from a far bone the motion of the whole limb is a displacement.
 
-use serde::{Deserialize, Serialize};
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::names::SkinningName;
 use eigenskin_core::pose::Pose;

@@ -10,7 +10,6 @@
 mod expectation;
 mod motions;
 
-use serde::{Deserialize, Serialize, Serializer};
 use crate::during::Small;
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::ExampleSet;
@@ -20,6 +19,7 @@ use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use expectation::Expectation;
 use motions::Motions;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// How to choose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

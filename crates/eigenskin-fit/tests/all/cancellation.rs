@@ -135,7 +135,11 @@ fn methods() -> Vec<(&'static str, Method, Option<usize>)> {
         ("eigenskin, coupled", coupled(Coupling::Pairs), None),
         ("psd", Method::Psd(psd.clone()), None),
         ("forward psd", Method::Psd(PsdParams { deltas: forward, ..psd.clone() }), None),
-        ("weighted psd", Method::Psd(PsdParams { prototypes: Some(PrototypeParams::default()), ..psd }), Some(9)),
+        (
+            "weighted psd",
+            Method::Psd(PsdParams { prototypes: Some(PrototypeParams::default()), ..psd }),
+            Some(9),
+        ),
         ("parameterization", Method::Parameterization(ParameterizationParams::default()), None),
         ("independent signals", Method::Parameterization(ica), None),
     ]
@@ -145,7 +149,10 @@ fn methods() -> Vec<(&'static str, Method, Option<usize>)> {
 fn fits_stop_at_any_step() {
     let set = arm_set();
     let base = Base::default();
-    check("pulling back", &(Box::new(|p: &dyn Progress| end(Observations::of(&set, &base, false, p))) as Work));
+    check(
+        "pulling back",
+        &(Box::new(|p: &dyn Progress| end(Observations::of(&set, &base, false, p))) as Work),
+    );
     let seen = Observations::of(&set, &base, false, &Unwatched).unwrap();
     for (name, method, most) in methods() {
         let work: Work = Box::new(|progress| end(fit(&seen, &method, most, progress)));
@@ -165,9 +172,8 @@ fn choices_and_budgets_stop_at_any_step() {
     let seen = Observations::of(&set, &base, false, &Unwatched).unwrap();
     let method = Method::Psd(PsdParams::default());
     let limits = Limits { targets: Some(4), bytes: None, error: Some(0.5) };
-    let size = |model: &Model| {
-        Ok::<_, Cancelled>(WrittenSize { targets: 2 * model.component_count(), bytes: 0 })
-    };
+    let size =
+        |model: &Model| Ok::<_, Cancelled>(WrittenSize { targets: 2 * model.component_count(), bytes: 0 });
     let work: Work =
         Box::new(|progress| end(components_within(&limits, &seen, &method, &set, size, progress)));
     check("a budget", &work);
@@ -232,10 +238,7 @@ fn everything_beside_fits_stops_at_any_step() {
     let rig = set.rig();
     let params = MirrorParams {
         plane: Some(MirrorPlane { axis: 0, centre: 0.0 }),
-        joint_pairs: vec![(
-            rig.skeleton().joints()[0].name.clone(),
-            rig.skeleton().joints()[1].name.clone(),
-        )],
+        joint_pairs: vec![(rig.skeleton().joints()[0].name.clone(), rig.skeleton().joints()[1].name.clone())],
         ..MirrorParams::default()
     };
     let work: Work = Box::new(|progress| end(Mirror::new(rig.clone(), &params, progress)));

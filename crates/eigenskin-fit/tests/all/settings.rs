@@ -182,7 +182,14 @@ fn fits_are_told_by_the_same_names() {
     assert_eq!(keys(&told), [&own[..], &common].concat());
     assert_eq!((&told["method"], &told["examples"]), (&json!("eigenskin"), &json!(set.len())));
     let joint = [
-        "name", "examples", "support", "components", "singular_values", "width", "ridge", "condition",
+        "name",
+        "examples",
+        "support",
+        "components",
+        "singular_values",
+        "width",
+        "ridge",
+        "condition",
         "leave_one_out",
     ];
     assert_eq!(keys(&told["joints"][0]), joint);

@@ -264,7 +264,7 @@ fn a_vertex_does_not_jump_to_the_other_side() {
     assert_eq!(carried.model.layers()[0].support, (0..81).collect::<Vec<u32>>());
     assert_eq!(carried.correspondence.against, 0);
     let nameless = Rig::new(target.mesh().clone(), target.skeleton().clone(), SkinWeights::none(162), vec![]);
-    let error =
-        carry_model(&model, &Arc::new(nameless.unwrap()), &CarryParams::default(), &[], &Unwatched).unwrap_err();
+    let error = carry_model(&model, &Arc::new(nameless.unwrap()), &CarryParams::default(), &[], &Unwatched)
+        .unwrap_err();
     assert_eq!(error, CarryError::MissingControl { name: "lift".into() });
 }

@@ -1,7 +1,7 @@
 //! How to invert, and how it went.
 
-use serde::{Deserialize, Serialize};
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use crate::displacements::pulled_back::NO_RESIDUAL;
 use eigenskin_core::skinning::{Conditioning, EXACT_FROM};

@@ -12,10 +12,10 @@ mod refit;
 mod search;
 mod trials;
 
-use serde::{Deserialize, Serialize};
 use eigenskin_core::model::Layer;
 use eigenskin_core::progress::Progress;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use self::layers::coupled_layers;
 use self::search::couple;

@@ -1,9 +1,9 @@
 //! How EigenSkin learns.
 
-use serde::{Deserialize, Serialize};
 use crate::drivers::{RbfParams, Ridge};
 use crate::method::{Budget, Coupling, FitError};
 use crate::supports::SupportParams;
+use serde::{Deserialize, Serialize};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 //! Kim 2011 Equation 2).
 
 use crate::displacements::Observations;
-use crate::drivers::{RbfFit, RbfParams, Ridge, Samples, MANY, fit_rbf_on_centres};
+use crate::drivers::{MANY, RbfFit, RbfParams, Ridge, Samples, fit_rbf_on_centres};
 use crate::method::joint_driver::{example_range, without_repeats};
 use crate::method::{FitError, Interpolated};
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Kernel, Representation};

@@ -5,9 +5,9 @@
 //! some prototypes of weights do so, and vertices blend what the prototypes say by a membership that
 //! is as smooth over the skin as the weights are: hard clusters would tear it.
 
-use serde::{Deserialize, Serialize};
 use eigenskin_core::random::SplitMix64;
 use eigenskin_core::rig::Rig;
+use serde::{Deserialize, Serialize};
 
 /// How prototypes are found and used.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

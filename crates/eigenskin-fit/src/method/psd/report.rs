@@ -1,9 +1,9 @@
 //! What pose space deformation has learnt.
 
-use serde::{Serialize, Serializer};
 use super::deltas::Deltas;
 use super::layers::WrittenLayer;
 use super::shares::{Lesson, PrototypeModel};
+use serde::{Serialize, Serializer};
 
 /// What was learnt about pose spaces and examples.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,6 +137,7 @@ impl Serialize for PsdReport {
             vertex: example.vertex,
             unreachable: example.unreachable,
         });
-        Told { prototypes: self.prototypes, spaces: &self.spaces, deltas: deltas.collect() }.serialize(serializer)
+        Told { prototypes: self.prototypes, spaces: &self.spaces, deltas: deltas.collect() }
+            .serialize(serializer)
     }
 }
