@@ -1,6 +1,7 @@
 //! Drivers fitted: from poses and coordinates at the examples to a [`Driver`](eigenskin_core::driver::Driver).
 
 pub mod centres;
+pub(crate) mod clamp;
 pub mod rbf;
 pub mod samples;
 

@@ -4,6 +4,7 @@
 use super::coordinates::SupportCoordinates;
 use super::eigenskin::FitError;
 use crate::displacements::Observations;
+use crate::drivers::clamp::clamp_beyond;
 use crate::drivers::{RbfError, RbfFit, RbfParams, Samples, fit_rbf_on_centres};
 use crate::supports::JointSupport;
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Representation};
@@ -83,7 +84,7 @@ pub(super) fn without_repeats(
 }
 
 /// The range of every coordinate over rest and examples (`sample × component`), widened by
-/// `margin` of its extent on both sides.
+/// `margin` of its extent as [`clamp_beyond`] does it.
 pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
     let mut lowest = vec![0f64; component_count];
     let mut highest = vec![0f64; component_count];
@@ -93,12 +94,7 @@ pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64)
             highest[component] = highest[component].max(value);
         }
     }
-    for (low, high) in lowest.iter_mut().zip(&mut highest) {
-        let room = margin * (*high - *low);
-        *low -= room;
-        *high += room;
-    }
-    Clamp::Range { lowest, highest }
+    clamp_beyond(lowest.into_iter().zip(highest), |low, high| margin * (high - low))
 }
 
 /// The joint's rotation by geodesic angle (§2.4), its translation where some pose has any.

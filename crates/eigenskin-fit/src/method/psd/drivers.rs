@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::spaces::MeasuredSpace;
 use super::{DriverReport, PsdError, PsdInterpolation, PsdParams};
+use crate::drivers::clamp::clamp_beyond;
 use crate::drivers::{RbfError, RbfParams, Samples, Width, fit_rbf};
 use crate::method::isometric::isometric_coordinates;
 use crate::numeric::{Matrix, thin_svd};
@@ -58,10 +59,9 @@ pub fn cardinal_driver(
         }
     };
     let miss = largest_miss(&driver, &samples, &identity, count);
-    let clamp = params.clamp_margin.map_or(Clamp::None, |margin| Clamp::Range {
-        lowest: vec![-margin; count],
-        highest: vec![1.0 + margin; count],
-    });
+    let clamp = params
+        .clamp_margin
+        .map_or(Clamp::None, |margin| clamp_beyond(std::iter::repeat_n((0.0, 1.0), count), |_, _| margin));
     Ok(CardinalDriver { driver: Driver { clamp, ..driver }, report: DriverReport { miss, ..report } })
 }
 
