@@ -3,11 +3,10 @@
 
 use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::RigFile;
 use eigenskin::gltf::targets;
+use eigenskin::gltf::{ModelWriteOptions, RigFile};
 use eigenskin::model::Model;
 
-use crate::commands::fit::write_options;
 use crate::fitting::{MethodParams, measure};
 use crate::output::{bytes, counted};
 
@@ -99,7 +98,7 @@ impl Search<'_> {
             return Ok(None);
         }
         let model = self.model(Some(total))?;
-        let options = write_options(self.set);
+        let options = ModelWriteOptions::default();
         let (_, report) = eigenskin::gltf::model_glb(self.rig_file, &model, &options)?;
         let found = report.targets + self.own_targets;
         if let Some(limit) = self.limits.max_targets.filter(|&limit| found > limit) {

@@ -8,7 +8,7 @@ pub mod accessor;
 pub mod append;
 pub mod bake;
 pub mod clip;
-#[cfg(feature = "conformance")]
+#[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod container;
 pub mod document;
@@ -17,6 +17,7 @@ pub mod error;
 mod example_list;
 pub mod example_set;
 pub mod from_rig;
+mod halves;
 pub mod limits;
 pub mod model;
 pub mod model_read;

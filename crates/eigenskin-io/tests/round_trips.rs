@@ -31,7 +31,7 @@ fn file_of(case: &Case) -> RigFile {
 }
 
 fn options(case: &Case) -> ModelWriteOptions {
-    ModelWriteOptions { sample_poses: case.poses.clone(), ..ModelWriteOptions::default() }
+    ModelWriteOptions::default()
 }
 
 fn assert_same_set(read: &ExampleSet, written: &ExampleSet) {

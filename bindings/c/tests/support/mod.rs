@@ -58,8 +58,7 @@ impl Sample {
         let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
         let poses: Vec<Pose> =
             character.multi_joint_poses(3, 5).into_iter().map(|named| named.pose).collect();
-        let options = ModelWriteOptions { sample_poses: poses.clone(), ..ModelWriteOptions::default() };
-        let glb = eigenskin_gltf::model_glb(&file, &model, &options).unwrap().0;
+        let glb = eigenskin_gltf::model_glb(&file, &model, &ModelWriteOptions::default()).unwrap().0;
         Self { name: "fitted".into(), glb, poses }
     }
 

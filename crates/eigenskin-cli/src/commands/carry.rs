@@ -84,7 +84,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     for note in &file.notes {
         output.item("", note);
     }
-    // Clips of the target say which components matter, and how large weights become.
+    // Clips of the target say which components matter.
     let sample_poses: Vec<_> = file
         .clips()
         .iter()
@@ -94,13 +94,13 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         budget: Budget { per_vertex: args.per_vertex, per_joint: None, total: args.max_components },
         weights: !args.keep_weights,
         averaging: args.averaging,
-        sample_poses: sample_poses.clone(),
+        sample_poses,
         ..CarryParams::default()
     };
     let carried = progress::while_doing(quiet, "carrying", || carry_model(&model, file.rig(), &params))
         .with_context(|| format!("{}", args.to.display()))?;
     tell(&output, &carried);
-    let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
+    let options = ModelWriteOptions::default();
     let written = progress::while_doing(quiet, "writing", || {
         eigenskin::io::write_model(&args.output, &file, &carried.model, &options)
     })?;

@@ -146,7 +146,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     })?;
     let on_training = measure(&fitted.model, &training.set);
     let written =
-        fit::write(&file("model.glb"), &rig_file, fit::poses_of(&training.set), &fitted.model, quiet)?;
+        fit::write(&file("model.glb"), &rig_file, &fitted.model, quiet)?;
     summary::print_eigenskin(&output, &fitted, &on_training, &written);
 
     let model = Arc::new(fitted.model.clone());

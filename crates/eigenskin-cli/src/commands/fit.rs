@@ -192,7 +192,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         Ok::<_, anyhow::Error>((fit, training))
     })
     .with_context(|| format!("{}", source.path().display()))?;
-    let mut written = write(&args.output, &rig_file, poses_of(&set), fit.model(), quiet)?;
+    let mut written = write(&args.output, &rig_file, fit.model(), quiet)?;
     let loss = ViewerLoss::of(fit.model(), &set, &training);
     written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
     written.warnings.extend(fit.warnings());
@@ -380,25 +380,14 @@ pub(super) fn write_report(
     report::write(path, &page)
 }
 
-/// How a model fitted to `set` is written: the examples' poses tell how large coordinates become.
-pub fn write_options(set: &ExampleSet) -> ModelWriteOptions {
-    ModelWriteOptions { sample_poses: poses_of(set), ..ModelWriteOptions::default() }
-}
-
-/// The poses of a set.
-pub(super) fn poses_of(set: &ExampleSet) -> Vec<Pose> {
-    set.examples().iter().map(|example| example.pose.clone()).collect()
-}
-
-/// Writes the model, which was fitted to these poses.
+/// Writes the model.
 pub(super) fn write(
     path: &Path,
     rig_file: &RigFile,
-    sample_poses: Vec<Pose>,
     model: &Model,
     quiet: bool,
 ) -> Result<ModelWriteReport> {
-    let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
+    let options = ModelWriteOptions::default();
     progress::while_doing(quiet, "writing", || {
         Ok(eigenskin::io::write_model(path, rig_file, model, &options)?)
     })

@@ -195,7 +195,7 @@ fn write_model(args: &Args, file: &RigFile, set: &ExampleSet, output: &Output, q
         let training = measure(fit.model(), set);
         Ok::<_, anyhow::Error>((fit, training))
     })?;
-    let written = fit::write(&args.output, file, fit::poses_of(set), fit.model(), quiet)?;
+    let written = fit::write(&args.output, file, fit.model(), quiet)?;
     summary::print(output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
     Ok(summary::json(&fit, &params, Method::Eigenskin, &training, &written))
