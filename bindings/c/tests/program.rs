@@ -12,8 +12,8 @@ use std::process::Command;
 use eigenskin_core::glam::{DMat4, Vec3, Vec4};
 use eigenskin_core::model::Stage;
 use eigenskin_core::packed::Storage;
-use eigenskin_gltf::append::{self, Usage};
-use eigenskin_gltf::{primitives, targets};
+use eigenskin_gltf::internals::append::{self, Usage};
+use eigenskin_gltf::internals::read_target;
 use support::{Sample, compile, evaluator, folder, has, posed_tangents, rounded, run, shape, test_program};
 
 /// As the header numbers them.
@@ -28,8 +28,7 @@ fn shapes_have_the_bits_of_rust() {
     let program = test_program(place.path());
     for sample in Sample::all().into_iter().chain([with_tangents(Sample::small())]) {
         let (file, model) = sample.read();
-        let rest_tangents =
-            primitives::tangents(file.document(), file.layout(), model.rig().mesh().normals()).unwrap();
+        let rest_tangents = file.tangents().unwrap();
         for (storage, code) in STORAGES {
             let found = written_shapes(&mut Command::new(&program), &sample, code, place.path());
             let shapes = found.chunks_exact(found.len() / (3 * sample.poses.len()));
@@ -85,7 +84,7 @@ fn check_weights(sample: &Sample, coordinates: &[f32], weights: &[f32]) {
     for (target, &weight) in weights.iter().enumerate() {
         assert!(weight >= 0.0);
         let field =
-            targets::read_target(&document, file.layout(), &own, target, "POSITION", vertices).unwrap();
+            read_target(&document, file.layout(), &own, target, "POSITION", vertices).unwrap();
         for (found, displacement) in found.iter_mut().zip(field) {
             *found += weight * displacement;
         }

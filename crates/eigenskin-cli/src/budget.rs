@@ -3,7 +3,6 @@
 
 use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::targets;
 use eigenskin::gltf::{ModelWriteOptions, RigFile};
 use eigenskin::model::Model;
 
@@ -67,8 +66,7 @@ impl BudgetArgs {
         if self.max_targets.is_none() && self.max_bytes.is_none() && self.max_error.is_none() {
             return Ok(None);
         }
-        let own_targets =
-            targets::counts(rig_file.document(), rig_file.layout())?.into_iter().max().unwrap_or(0);
+        let own_targets = rig_file.own_target_count();
         let search = Search { limits: self, set, measured, params, rig_file, own_targets };
         let all = search.model(None)?.component_count();
         let (fitting, limited_by) = search.most_that_fits(all)?;

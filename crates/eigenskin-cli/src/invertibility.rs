@@ -45,6 +45,11 @@ struct Map {
 const MOST_DRAWN: usize = 6;
 
 impl InvertibilityArgs {
+    /// Whether anything is asked for.
+    pub fn given(&self) -> bool {
+        self.pose.given() || self.picture.is_some() || self.base.is_some()
+    }
+
     /// Prints and draws the map of every pose; for machines too. Nothing when no pose was given.
     pub fn run(&self, file: &RigFile, output: &Output) -> Result<Option<Value>> {
         if !self.pose.given() {

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use eigenskin::gltf::GltfError;
+use eigenskin::io::ReadError;
 use serde_json::Value;
 
 /// Numbers in lines for people look as they do in the report.
@@ -69,5 +71,17 @@ pub fn write_json(path: &Path, value: &Value) -> Result<()> {
 
 /// The whole chain of an error as one sentence.
 pub fn print_error(error: &anyhow::Error) {
-    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    let _ = writeln!(std::io::stderr(), "error: {error:#}{}", option_for(error));
+}
+
+/// The option that mends an error of the library, which knows no options.
+fn option_for(error: &anyhow::Error) -> &'static str {
+    match error.downcast_ref() {
+        Some(ReadError::Gltf { error, .. })
+            if matches!(**error, GltfError::Ambiguous { what: "skin", .. }) =>
+        {
+            " with --skin"
+        }
+        _ => "",
+    }
 }

@@ -11,8 +11,8 @@ use std::process::Command;
 
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::gltf::append;
-use eigenskin::gltf::document::Document;
+use eigenskin::gltf::internals::append;
+use eigenskin::gltf::Document;
 use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::io::{read_rig, write_examples};
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};
@@ -191,7 +191,13 @@ fn sample_characters_go_all_the_way() {
 fn one_of_many_skeletons_goes_all_the_way() {
     let Some(data) = data("RecursiveSkeletons through the whole pipeline") else { return };
     let rig = data.join("gltf/RecursiveSkeletons.glb");
-    let refused = eigenskin(&["check", rig.to_str().unwrap()]);
+    let skins = json_of(&["check", rig.to_str().unwrap()])["skins"].clone();
+    assert_eq!(skins.as_array().unwrap().len(), 84);
+    assert!(skins.as_array().unwrap().iter().all(|skin| skin.get("error").is_none()), "{skins}");
+    let out = tempfile::tempdir().unwrap();
+    let (unused, examples) = (out.path().join("model.glb"), out.path().join("none.glb"));
+    let [unused, examples] = [&unused, &examples].map(|path| path.to_str().unwrap());
+    let refused = eigenskin(&["fit", rig.to_str().unwrap(), "--examples", examples, "-o", unused]);
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && message.lines().count() == 1, "{message}");
     assert!(message.contains("several skins: skin 0, skin 1") && message.contains("--skin"), "{message}");

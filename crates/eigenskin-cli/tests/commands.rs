@@ -209,3 +209,61 @@ fn fem_hand_reproduces_the_reference_figures() {
     let angle = |who: &str| number(&on_held_out, &format!("/normal_angle_deg/{who}"));
     assert!(angle("model_mean") < angle("skinning_mean"));
 }
+
+/// A file with two skins: a bar, and the same bar again as "tail".
+fn two_skins(path: &std::path::Path) {
+    let bar = eigenskin::characters::square_bar().unwrap();
+    let file = eigenskin::gltf::RigFile::from_rig(bar.rig.clone(), "bar").unwrap();
+    let mut document = file.document().clone();
+    for key in ["skins", "meshes"] {
+        let copies = document.array_mut(key).unwrap();
+        let mut copy = copies[0].clone();
+        copy["name"] = "tail".into();
+        copies.push(copy);
+    }
+    let nodes = document.array_mut("nodes").unwrap();
+    nodes.push(json!({"name": "tail", "mesh": 1, "skin": 1}));
+    let index = nodes.len() - 1;
+    document.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(index.into());
+    std::fs::write(path, document.to_glb().unwrap()).unwrap();
+}
+
+#[test]
+fn check_lists_the_skins_of_a_file_with_several() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.glb");
+    two_skins(&path);
+    let rig = path.to_str().unwrap();
+    let one = json_of(&["check", rig, "--skin", "tail"]);
+
+    let output = eigenskin(&["check", rig]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("a plain rig with 2 skins") && text.contains("--skin NAME"), "{text}");
+    let row = |name: &str| text.lines().find(|line| line.split_whitespace().next() == Some(name)).unwrap();
+    for name in ["bar", "tail"] {
+        let words: Vec<&str> = row(name).split_whitespace().collect();
+        let joints = one["joints"].as_array().unwrap().len().to_string();
+        assert_eq!(words, [name, &joints, &one["vertices"].to_string(), name]);
+    }
+
+    // Each of them is checked as if it had been chosen.
+    let both = json_of(&["check", rig]);
+    assert_eq!(both["kind"], "a plain rig");
+    for (skin, name) in both["skins"].as_array().unwrap().iter().zip(["bar", "tail"]) {
+        let alone = json_of(&["check", rig, "--skin", name]);
+        assert_eq!((&skin["name"], &skin["meshes"]), (&json!(name), &json!([name])));
+        for key in ["vertices", "joints", "limits", "remarks", "size"] {
+            assert_eq!(skin[key], alone[key], "{key}");
+        }
+    }
+
+    // What needs one skin says which there are and how to choose.
+    let model = folder.path().join("model.glb");
+    let refused = eigenskin(&["fit", rig, "--examples", rig, "-o", model.to_str().unwrap()]);
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && message.lines().count() == 1, "{message}");
+    assert!(message.contains("bar, tail") && message.contains("--skin"), "{message}");
+    let refused = eigenskin(&["check", rig, "--base", "linear"]);
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("--skin"));
+}

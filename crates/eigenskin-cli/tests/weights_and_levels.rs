@@ -8,7 +8,7 @@ use std::path::Path;
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm};
 use eigenskin::examples::{Example, ExampleSet};
-use eigenskin::gltf::document::Document;
+use eigenskin::gltf::Document;
 use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::io::{read_model, read_rig, write_examples, write_rig};
 use serde_json::Value;

@@ -28,7 +28,7 @@ impl MorphWeights {
     /// As the file's table says of `model`, for meshes of `in_file` targets: room for weights is not made by
     /// the table's word alone. The table lists layers as the model does; those without components are in the
     /// table alone.
-    pub fn new(table: &Table, model: &Model, in_file: usize) -> Result<Self, GltfError> {
+    pub(crate) fn new(table: &Table, model: &Model, in_file: usize) -> Result<Self, GltfError> {
         let Some(entry) = &table.model else { return Ok(Self::default()) };
         let count = entry.targets.min(in_file);
         let mut halves = Vec::new();

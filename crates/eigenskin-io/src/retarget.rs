@@ -12,9 +12,7 @@ use eigenskin_core::glam::{DAffine3, DQuat, DVec3};
 use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::skeleton::Skeleton;
 
-use eigenskin_gltf::RigFile;
-use eigenskin_gltf::clip::Clip;
-use eigenskin_gltf::motion::{MOST_FRAMES, Motion, MotionError, clip_times, resampled};
+use eigenskin_gltf::{Clip, Motion, MotionError, RigFile};
 
 use crate::bvh::Bvh;
 
@@ -62,8 +60,8 @@ pub fn carry_bvh(
         origin: Some(bvh.pose_at(0.0).positions),
     };
     let carrier = Carrier::new(target, &source, options)?;
-    let keys = (0..bvh.frame_count().min(MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
-    let times = resampled(keys, options.rate)?;
+    let keys = (0..bvh.frame_count().min(Motion::MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
+    let times = Motion::resampled(keys, options.rate)?;
     let controls: Vec<f64> = target.rig().controls().iter().map(|control| control.default).collect();
     let poses = times
         .iter()
@@ -92,7 +90,7 @@ pub fn carry_clip(
         origin: None,
     };
     let carrier = Carrier::new(target, &source, options)?;
-    let times = clip_times(source_file, clip, options.rate)?;
+    let times = Motion::times_of_clip(source_file, clip, options.rate)?;
     let source_controls = source_file.rig().controls();
     let poses = times
         .iter()

@@ -21,7 +21,7 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
 use eigenskin_fit::metrics::evaluate_against;
-use eigenskin_gltf::append;
+use eigenskin_gltf::internals::append;
 use eigenskin_gltf::conformance::{cases, glb};
 use eigenskin_gltf::{ModelWriteOptions, Orientation, ReadOptions, RigFile, model_glb, model_of, rig_of};
 use serde_json::json;
@@ -73,7 +73,7 @@ fn a_sign_change_between_keys_is_exact() {
     let (_, model) = model_of(common::document(&glb(&case).unwrap())).unwrap();
     let written = common::document(&glb(&case).unwrap());
     let clips = eigenskin_gltf::Clip::read_all(&written).unwrap();
-    let channel = clips[0].channels.iter().find(|c| c.path == eigenskin_gltf::clip::Path::Weights).unwrap();
+    let channel = clips[0].channels.iter().find(|c| c.path == eigenskin_gltf::ChannelPath::Weights).unwrap();
     let table = &written.json["scenes"][0]["extras"]["eigenskin"]["model"];
     let mut changes = 0;
     for layer in table["layers"].as_array().unwrap() {

@@ -8,7 +8,7 @@ mod malformed_support;
 use std::io::Write;
 use std::path::Path;
 
-use eigenskin_gltf::document::Document;
+use eigenskin_gltf::Document;
 use eigenskin_gltf::{ReadOptions, examples_of, model_of, rig_of};
 use eigenskin_io::npz::Bundle;
 use eigenskin_io::vertex_cache::cache_of;

@@ -12,7 +12,7 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::weights::{Influence, SkinWeights};
-use eigenskin_gltf::clip::Path as Property;
+use eigenskin_gltf::ChannelPath;
 use eigenskin_gltf::conformance::cases::{self, Case};
 use eigenskin_gltf::{
     DroppedPose, FileKind, ModelWriteOptions, PoseRecord, ReadOptions, RigFile, SimulationRecord,
@@ -28,10 +28,6 @@ fn file_of(case: &Case) -> RigFile {
         .unwrap()
         .with_clip("clip", &times, &case.poses)
         .unwrap()
-}
-
-fn options(case: &Case) -> ModelWriteOptions {
-    ModelWriteOptions::default()
 }
 
 fn assert_same_set(read: &ExampleSet, written: &ExampleSet) {
@@ -61,7 +57,7 @@ proptest! {
     fn models_come_back_bit_for_bit(seed in 0u64..100_000) {
         let case = cases::random_case(seed).unwrap();
         let file = file_of(&case);
-        let (glb, report) = model_glb(&file, &case.model, &options(&case)).unwrap();
+        let (glb, report) = model_glb(&file, &case.model, &ModelWriteOptions::default()).unwrap();
         prop_assert_eq!(report.bytes, glb.len());
         keep(&format!("random-{seed}-model.glb"), &glb);
         let (read, model) = model_of(document(&glb)).unwrap();
@@ -70,7 +66,7 @@ proptest! {
         // The rig file is the rig alone again: nothing of ours is left in it.
         prop_assert_eq!(read.document(), file.document());
         // Written over itself a model does not grow.
-        let (again, _) = model_glb(&read, &model, &options(&case)).unwrap();
+        let (again, _) = model_glb(&read, &model, &ModelWriteOptions::default()).unwrap();
         prop_assert_eq!(again, glb);
     }
 
@@ -118,12 +114,12 @@ fn examples_replace_a_model_and_a_model_replaces_examples() {
     let case = cases::random_case(12).unwrap();
     let set = examples_of(&case, 3);
     let file = file_of(&case);
-    let (model, _) = model_glb(&file, &case.model, &options(&case)).unwrap();
+    let (model, _) = model_glb(&file, &case.model, &ModelWriteOptions::default()).unwrap();
     let (from_model, _) = model_of(document(&model)).unwrap();
     let examples = examples_glb(&from_model, &set).unwrap();
     let (from_examples, back) = read_examples(document(&examples), &ReadOptions::default()).unwrap();
     assert_same_set(&back, &set);
-    let (again, _) = model_glb(&from_examples, &case.model, &options(&case)).unwrap();
+    let (again, _) = model_glb(&from_examples, &case.model, &ModelWriteOptions::default()).unwrap();
     assert_eq!(again, model);
 }
 
@@ -132,7 +128,7 @@ fn examples_replace_a_model_and_a_model_replaces_examples() {
 fn file_with_targets(case: &Case) -> RigFile {
     let mut document = file_of(case).document().clone();
     let count = case.model.rig().vertex_count();
-    let target = eigenskin_gltf::append::sparse_vec3(
+    let target = eigenskin_gltf::internals::append::sparse_vec3(
         &mut document,
         "own target",
         count,
@@ -140,9 +136,9 @@ fn file_with_targets(case: &Case) -> RigFile {
         true,
     )
     .unwrap();
-    let times = eigenskin_gltf::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true).unwrap();
+    let times = eigenskin_gltf::internals::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true).unwrap();
     let values = [0.0f32, 1.0, 0.5, 0.25, 1.0, 0.0];
-    let values = eigenskin_gltf::append::scalars(&mut document, "own weights", &values, false).unwrap();
+    let values = eigenskin_gltf::internals::append::scalars(&mut document, "own weights", &values, false).unwrap();
     let json = &mut document.json;
     json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": target}, {"POSITION": target}]);
     json["meshes"][0]["weights"] = json!([0.25, 0.75]);
@@ -166,7 +162,7 @@ fn own_targets_and_unknown_json_survive() {
     // The nodes' control defaults are f32; the model's rig must be the file's.
     let model =
         Model::new(file.rig().clone(), case.model.base().clone(), case.model.layers().to_vec()).unwrap();
-    let (glb, report) = model_glb(&file, &model, &options(&case)).unwrap();
+    let (glb, report) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
     keep("own-targets-model.glb", &glb);
     let written = document(&glb);
     let mesh = &written.json["meshes"][0];
@@ -179,13 +175,13 @@ fn own_targets_and_unknown_json_survive() {
 
     // The own weights are still there, at their own keys and in between.
     let with_ours = eigenskin_gltf::Clip::read_all(&written).unwrap();
-    let weights = with_ours[0].channels.iter().find(|c| c.path == Property::Weights).unwrap();
+    let weights = with_ours[0].channels.iter().find(|c| c.path == ChannelPath::Weights).unwrap();
     assert_eq!(weights.width(), report.targets + 2);
     assert!((weights.sample(0.2)[0] - 0.25).abs() < 1e-6 && (weights.sample(0.4)[1] - 0.25).abs() < 1e-6);
 
     let (read, back) = model_of(written).unwrap();
     assert_eq!(back, model);
-    let weights = read.clips()[0].channels.iter().find(|c| c.path == Property::Weights).unwrap();
+    let weights = read.clips()[0].channels.iter().find(|c| c.path == ChannelPath::Weights).unwrap();
     assert_eq!(weights.width(), 2);
     assert!((weights.sample(0.2)[0] - 0.25).abs() < 1e-6);
     assert_eq!(read.document().json["meshes"][0]["extras"], file.document().json["meshes"][0]["extras"]);
@@ -195,7 +191,7 @@ fn own_targets_and_unknown_json_survive() {
     keep("own-targets-examples.glb", &glb);
     let (read, back) = read_examples(document(&glb), &ReadOptions::default()).unwrap();
     assert_same_set(&back, &set);
-    let weights = read.clips()[0].channels.iter().find(|c| c.path == Property::Weights).unwrap();
+    let weights = read.clips()[0].channels.iter().find(|c| c.path == ChannelPath::Weights).unwrap();
     assert_eq!((weights.width(), weights.times.len()), (2, 3));
 }
 
@@ -304,7 +300,7 @@ fn files_on_disk() {
     let case = cases::random_case(5).unwrap();
     let file = file_of(&case);
     let path = folder.path().join("model.glb");
-    let report = eigenskin_io::write_model(&path, &file, &case.model, &options(&case)).unwrap();
+    let report = eigenskin_io::write_model(&path, &file, &case.model, &ModelWriteOptions::default()).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len() as usize, report.bytes);
     assert_eq!(eigenskin_io::read_model(&path).unwrap().1, *case.model);
     assert_eq!(eigenskin_io::file_kind(&path).unwrap(), FileKind::Model);
@@ -321,7 +317,7 @@ fn files_on_disk() {
 #[test]
 fn unknown_versions_and_kinds_are_named() {
     let case = cases::random_case(5).unwrap();
-    let (glb, _) = model_glb(&file_of(&case), &case.model, &options(&case)).unwrap();
+    let (glb, _) = model_glb(&file_of(&case), &case.model, &ModelWriteOptions::default()).unwrap();
     let mut newer = document(&glb);
     newer.json["scenes"][0]["extras"]["eigenskin"]["version"] = 7.into();
     let error = rig_of(newer, &ReadOptions::default()).unwrap_err().to_string();

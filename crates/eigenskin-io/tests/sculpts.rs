@@ -8,7 +8,7 @@ use cache_support::{
 };
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::Vec3;
-use eigenskin_gltf::document::Document;
+use eigenskin_gltf::Document;
 use eigenskin_gltf::{ReadOptions, rig_glb, rig_of};
 use eigenskin_io::{examples_from_sculpts, examples_from_shape_keys};
 use serde_json::json;

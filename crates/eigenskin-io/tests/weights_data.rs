@@ -13,7 +13,7 @@ use eigenskin_core::rig::Rig;
 use eigenskin_fit::method::{EigenSkinParams, ParameterizationParams, fit_eigenskin, fit_parameterization};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, skinning_error, solve_weights};
-use eigenskin_gltf::document::Document;
+use eigenskin_gltf::Document;
 use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, rig_glb, rig_of};
 use eigenskin_io::read_examples;
 

@@ -12,8 +12,7 @@ use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Output, Sto
 use eigenskin_core::pose::Pose;
 use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
 use eigenskin_gltf::conformance::cases;
-use eigenskin_gltf::document::Document;
-use eigenskin_gltf::{ModelWriteOptions, RigFile};
+use eigenskin_gltf::{Document, ModelWriteOptions, RigFile};
 
 /// A model as a file, and poses of it.
 pub struct Sample {
@@ -67,7 +66,7 @@ impl Sample {
     }
 
     pub fn read(&self) -> (RigFile, Model) {
-        eigenskin_gltf::model_of(self.document()).unwrap()
+        eigenskin_gltf::read_model(&self.glb).unwrap()
     }
 
     /// What the test program reads: for each pose 16 numbers per joint, then one per control.

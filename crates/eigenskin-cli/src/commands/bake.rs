@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use eigenskin::bounding_sphere::BoundingSphere;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
-use eigenskin::gltf::targets;
 use eigenskin::gltf::{Clip, FileKind, ModelWriteOptions, Motion, RigFile};
 use eigenskin::io::posed_shapes::{ObjFrames, Pc2Writer};
 use eigenskin::io::retarget::{carry_bvh, carry_clip};
@@ -93,7 +92,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if args.obj.is_some() || args.pc2.is_some() {
         // Refuses models whose shapes only another program knows.
         OpenBase::of(model.base(), model.rig(), "the model")?;
-        warn_about_shapes(args, &file, &motion, &output)?;
+        warn_about_shapes(args, &file, &motion, &output);
         written.extend(progress::while_doing(quiet, "posing", || {
             write_shapes(args, &file, &model, &motion, &output)
         })?);
@@ -226,15 +225,13 @@ fn write_glb(
     Ok(json!(path.display().to_string()))
 }
 
-fn warn_about_shapes(args: &Args, file: &RigFile, motion: &Motion, output: &Output) -> Result<()> {
-    let own = targets::counts(file.document(), file.layout())?;
-    if own.iter().any(|&count| count > 0) {
+fn warn_about_shapes(args: &Args, file: &RigFile, motion: &Motion, output: &Output) {
+    if file.own_target_count() > 0 {
         output.warning("the file's own morph targets are not part of the posed shapes");
     }
     if args.pc2.is_some() && !motion.is_even() {
         output.warning("the keys are not equally far apart, but a point cache knows no times; give --rate");
     }
-    Ok(())
 }
 
 /// Poses the model frame by frame, where the GLB shows it.

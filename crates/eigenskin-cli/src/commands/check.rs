@@ -1,11 +1,12 @@
 //! `eigenskin check`: what is in a file, what is wrong with it, which engines will hit a limit.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::limits::{Counts, LIMITS};
-use eigenskin::gltf::{FileKind, RigFile};
+use eigenskin::gltf::{FileKind, GltfError, RigFile, SkinSummary};
+use eigenskin::io::ReadError;
 use eigenskin::model::Model;
 use eigenskin::reference::guess_references;
 use serde_json::{Value, json};
@@ -22,7 +23,7 @@ use crate::{rigs, table};
 pub struct Args {
     /// A rig, an example set or a model: .glb, .gltf or .npz
     file: PathBuf,
-    /// The skin to look at when the file has several
+    /// The skin to look at when the file has several [default: all of them]
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
     /// Write the findings as JSON to a file, or - for standard output
@@ -45,7 +46,10 @@ struct Findings {
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let findings = look(args)?;
+    let findings = match look(&args.file, args.skin.as_deref()) {
+        Err(error) if has_several_skins(&error) => return check_each_skin(args, &output),
+        other => other?,
+    };
     print(&output, args, &findings);
     let mut figures = findings_json(&findings);
     if let Some(maps) = args.invertibility.run(&findings.file, &output)? {
@@ -54,17 +58,73 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.json(&figures)
 }
 
-fn look(args: &Args) -> Result<Findings> {
-    let options = rigs::read_options(args.skin.as_deref());
-    let kind = eigenskin::io::file_kind(&args.file)?;
+fn has_several_skins(error: &anyhow::Error) -> bool {
+    let Some(ReadError::Gltf { error, .. }) = error.downcast_ref() else { return false };
+    matches!(**error, GltfError::Ambiguous { what: "skin", .. })
+}
+
+/// Lists the skins of a file and what there is to say about each.
+fn check_each_skin(args: &Args, output: &Output) -> Result<()> {
+    if args.invertibility.given() {
+        bail!("{} has several skins, and a pose belongs to one; choose it with --skin", args.file.display());
+    }
+    let skins = eigenskin::io::read_skins(&args.file)?;
+    let found: Vec<Result<Findings>> = skins.iter().map(|skin| look(&args.file, Some(&skin.name))).collect();
+    let kind = eigenskin::io::file_kind(&args.file)?.description();
+    let count = counted(skins.len(), "skin", "skins");
+    output.item("file", format!("{}: {kind} with {count}", args.file.display()));
+    output.item("choose", "one with --skin NAME, here and wherever a rig is read");
+    output.line("");
+    let row = |skin: &SkinSummary| {
+        let numbers = [skin.joints.len().to_string(), skin.vertex_count.to_string()];
+        [skin.name.clone()].into_iter().chain(numbers).chain([skin.meshes.join(", ")]).collect()
+    };
+    let rows: Vec<Vec<String>> = skins.iter().map(row).collect();
+    for line in table::lines(&["skin", "joints", "vertices", "meshes"], &rows) {
+        output.line(line);
+    }
+    output.line("");
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for (skin, found) in skins.iter().zip(&found) {
+        let remarks = found.as_ref().map_or_else(|e| vec![format!("{e:#}")], |f| f.remarks.clone());
+        for remark in remarks {
+            match said.iter_mut().find(|(other, _)| *other == remark) {
+                Some((_, names)) => names.push(&skin.name),
+                None => said.push((remark, vec![&skin.name])),
+            }
+        }
+    }
+    if said.is_empty() {
+        output.item("good", "nothing to remark");
+    }
+    for (remark, names) in said {
+        let of = if names.len() == skins.len() { "all skins".to_string() } else { names.join(", ") };
+        output.item("note", format!("{of}: {remark}"));
+    }
+    let entry = |(skin, found): (&SkinSummary, &Result<Findings>)| {
+        let mut figures = match found {
+            Ok(found) => findings_json(found),
+            Err(error) => json!({ "error": format!("{error:#}") }),
+        };
+        figures["name"] = json!(skin.name);
+        figures["meshes"] = json!(skin.meshes);
+        figures
+    };
+    let skins: Vec<Value> = skins.iter().zip(&found).map(entry).collect();
+    output.json(&json!({ "kind": kind, "skins": skins }))
+}
+
+fn look(path: &Path, skin: Option<&str>) -> Result<Findings> {
+    let options = rigs::read_options(skin);
+    let kind = eigenskin::io::file_kind(path)?;
     let (file, examples, model) = match kind {
-        FileKind::Rig => (eigenskin::io::read_rig(&args.file, &options)?, None, None),
+        FileKind::Rig => (eigenskin::io::read_rig(path, &options)?, None, None),
         FileKind::Examples => {
-            let (file, set) = eigenskin::io::read_examples(&args.file, &options)?;
+            let (file, set) = eigenskin::io::read_examples(path, &options)?;
             (file, Some(set), None)
         }
         FileKind::Model => {
-            let (file, model) = eigenskin::io::read_model(&args.file)?;
+            let (file, model) = eigenskin::io::read_model(path)?;
             (file, None, Some(model))
         }
     };

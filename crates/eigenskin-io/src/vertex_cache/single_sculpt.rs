@@ -13,8 +13,7 @@ use super::error::flat_shading_hint;
 use super::sculpts::edges_and_diagonals;
 use super::{CacheError, Correspondence, CorrespondenceError, VertexCache, file_bytes, obj};
 use crate::error::ReadError;
-use crate::gltf::nodes::name_of;
-use crate::gltf::sculpts::{SculptNode, read_nodes};
+use crate::gltf::{SculptNode, sculpts_of};
 use crate::{RigFile, load_document};
 
 /// Why a file is not a sculpt of the rig.
@@ -166,12 +165,9 @@ impl RawShape {
         let document = load_document(path)?;
         // A rig without joints is a mesh node without a skin itself; a sculpt may well have its name,
         // unless there are others.
-        let rig_node =
-            file.layout().skin.is_none().then(|| file.document().entry("nodes", file.layout().root_node));
-        let rig_node = rig_node.transpose().map_err(gltf)?.map(name_of);
-        let mut found = read_nodes(&document, rig_node).map_err(gltf)?;
+        let mut found = sculpts_of(&document, file.mesh_node_name()).map_err(gltf)?;
         if found.is_empty() {
-            found = read_nodes(&document, None).map_err(gltf)?;
+            found = sculpts_of(&document, None).map_err(gltf)?;
         }
         let which = |problem: String| SculptError::Which { path: path.into(), problem };
         let names = |found: &[SculptNode]| {

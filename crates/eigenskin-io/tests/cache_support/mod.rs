@@ -13,7 +13,7 @@ use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_gltf::RigFile;
-use eigenskin_gltf::append::{self, Usage};
+use eigenskin_gltf::internals::append::{self, Usage};
 use eigenskin_gltf::conformance::random::Random;
 use serde_json::json;
 

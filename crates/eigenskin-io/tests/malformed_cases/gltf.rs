@@ -1,6 +1,6 @@
 //! glTF: containers, accessors, nodes, buffers in other files, the eigenskin table.
 
-use eigenskin_gltf::document::Document;
+use eigenskin_gltf::Document;
 use serde_json::{Value, json};
 
 use super::{Case, Input};
