@@ -125,9 +125,13 @@ fn examples_are_met_by_every_variant_and_from_the_file() {
             if options.contains(&"--order") { ["forearm", "upper-arm"] } else { ["upper-arm", "forearm"] };
         assert_eq!(spaces, expected);
     }
-    // One morph target for each sculpt.
+    // One morph target for each sculpt; two where weights may have both signs.
+    for options in [&["--clamp", "0.5"][..], &["--interpolation", "shepard"]] {
+        let figures = lewis.fit("arm", &[&["--method", "psd"], options].concat());
+        assert_eq!((&figures["targets"], &figures["components"]), (&json!(3), &json!(3)));
+    }
     let figures = lewis.fit("arm", &["--method", "psd"]);
-    assert_eq!((&figures["targets"], &figures["components"]), (&json!(3), &json!(3)));
+    assert_eq!((&figures["targets"], &figures["components"]), (&json!(6), &json!(3)));
     assert_eq!(figures["spaces"][0]["examples"], json!(["shoulder up", "shoulder down"]));
     assert!(number(&figures, "/spaces/1/drivers/0/condition") > 1.0);
     // Of people, too.
@@ -145,16 +149,28 @@ fn examples_are_met_by_every_variant_and_from_the_file() {
 fn a_limit_of_targets_merges_fields_and_tells_the_loss() {
     let lewis = Lewis::new();
     for method in ["psd", "weighted-psd"] {
-        let error = |most: &str| {
-            let figures = lewis.fit("mouth", &["--method", method, "--max-targets", most]);
+        let error = |clamp: &str, most: &str| {
+            let options = ["--method", method, "--clamp", clamp, "--max-targets", most];
+            let figures = lewis.fit("mouth", &options);
             assert!(number(&figures, "/targets") <= most.parse().unwrap(), "{figures}");
             number(&figures, "/training/relative_error")
         };
-        let (two, three, four) = (error("2"), error("3"), error("4"));
-        assert!(four < 1e-4 && four < three && three <= two && two < 1.0, "{method}: {two} {three} {four}");
+        // Without a clamp every field has two targets.
+        for (clamp, [two, three, four]) in [("0.5", ["2", "3", "4"]), ("none", ["4", "6", "8"])] {
+            let (two, three, four) = (error(clamp, two), error(clamp, three), error(clamp, four));
+            assert!(
+                four < 1e-4 && four < three && three <= two && two < 1.0,
+                "{method}, {clamp}: {two} {three} {four}"
+            );
+        }
     }
-    let figures = lewis.fit("arm", &["--method", "weighted-psd", "--max-targets", "6"]);
-    assert!(number(&figures, "/targets") <= 6.0 && number(&figures, "/training/relative_error") < 0.5);
+    for (clamp, most) in [("0.5", 6), ("none", 12)] {
+        let most_text = most.to_string();
+        let options = ["--method", "weighted-psd", "--clamp", clamp, "--max-targets", &most_text];
+        let figures = lewis.fit("arm", &options);
+        assert!(number(&figures, "/targets") <= f64::from(most), "{figures}");
+        assert!(number(&figures, "/training/relative_error") < 0.5, "{figures}");
+    }
     let figures = lewis.fit("mouth", &["--method", "psd", "--max-error", "0.5"]);
     let error = number(&figures, "/training/relative_error");
     assert!(number(&figures, "/components") < 4.0 && error > 1e-3 && error <= 0.5, "{figures}");
