@@ -83,8 +83,7 @@ fn check_weights(sample: &Sample, coordinates: &[f32], weights: &[f32]) {
     let mut found = vec![Vec3::ZERO; vertices];
     for (target, &weight) in weights.iter().enumerate() {
         assert!(weight >= 0.0);
-        let field =
-            read_target(&document, file.layout(), &own, target, "POSITION", vertices).unwrap();
+        let field = read_target(&document, file.layout(), &own, target, "POSITION", vertices).unwrap();
         for (found, displacement) in found.iter_mut().zip(field) {
             *found += weight * displacement;
         }

@@ -11,8 +11,8 @@ use std::process::Command;
 
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::gltf::internals::append;
 use eigenskin::gltf::Document;
+use eigenskin::gltf::internals::append;
 use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::io::{read_rig, write_examples};
 use eigenskin::skinning::{BaseSkinning, PosedSkinning};

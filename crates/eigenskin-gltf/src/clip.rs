@@ -101,7 +101,9 @@ impl Clip {
             layout.graph.ancestors(node).for_each(|ancestor| moves[ancestor] = true);
         }
         layout.control_nodes.iter().for_each(|&node| moves[node] = true);
-        self.channels.iter().filter(move |channel| channel.path != ChannelPath::Weights && moves[channel.node])
+        self.channels
+            .iter()
+            .filter(move |channel| channel.path != ChannelPath::Weights && moves[channel.node])
     }
 
     /// All times at which the rig has a key, rising, each once.
@@ -306,7 +308,8 @@ mod tests {
         let linear = channel(Interpolation::Linear, ChannelPath::Weights, &[1.0, 5.0], 1);
         assert_eq!([0.0, 1.5, 3.0, 4.0].map(|t| linear.sample(t)[0]), [1.0, 2.0, 5.0, 5.0]);
         // In, value, out per key. A cubic through 0 and 8 with slopes 0 and 12 is 8·(t/2)³ for span 2.
-        let cubic = channel(Interpolation::CubicSpline, ChannelPath::Weights, &[9.0, 0.0, 0.0, 12.0, 8.0, 9.0], 1);
+        let cubic =
+            channel(Interpolation::CubicSpline, ChannelPath::Weights, &[9.0, 0.0, 0.0, 12.0, 8.0, 9.0], 1);
         assert_eq!([1.0, 2.0, 3.0].map(|t| cubic.sample(t)[0]), [0.0, 1.0, 8.0]);
     }
 

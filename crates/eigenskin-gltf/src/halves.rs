@@ -113,15 +113,15 @@ mod tests {
     use eigenskin_core::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant};
     use eigenskin_core::evaluate::Evaluator;
     use eigenskin_core::model::DisplacementBasis;
+    use eigenskin_core::pose::Pose;
     use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
     use super::*;
-    use crate::conformance::cases::{self, Case};
+    use crate::conformance::cases;
     use crate::conformance::random::{self, Random, RigParams};
     use crate::document::Document;
-    use crate::morph_weights::MorphWeights;
     use crate::table::Table;
-    use crate::{ModelWriteOptions, RigFile, model_glb, model_of, targets};
+    use crate::{ModelFile, ModelWriteOptions, RigFile, model_glb, targets};
 
     /// A model on one control, with components of this driver.
     fn model(interpolant: Interpolant, clamp: Clamp, components: usize) -> Model {
@@ -184,47 +184,72 @@ mod tests {
             // The writer must not have to know the poses.
             let file = RigFile::from_rig(case.model.rig().clone(), &case.name).unwrap();
             let glb = model_glb(&file, &case.model, &ModelWriteOptions::default()).unwrap().0;
-            compared += play(&case, &glb);
+            let weights = play(&case.name, &glb, |_| case.poses.clone());
+            assert!(weights.iter().flatten().all(|&weight| weight >= 0.0), "{}", case.name);
+            compared += weights.len();
         }
         assert!(compared > 50, "{compared}");
     }
 
-    /// Compares all poses of a case; returns how many.
-    fn play(case: &Case, glb: &[u8]) -> usize {
-        let before = |layer: &Layer| layer.stage == Stage::BeforeSkinning;
-        if case.model.base().skinning() != Some(BaseSkinning::LinearBlend)
-            || !case.model.layers().iter().all(before)
-        {
-            return 0;
+    /// Their writer left out halves, so that some weights are negative.
+    #[test]
+    fn files_of_version_0_1_play_live_too() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/versions/0.1/models");
+        let mut compared = 0;
+        let mut negative = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_none_or(|extension| extension != "glb") {
+                continue;
+            }
+            let far = |model: &Model| {
+                let mut random = Random::new(7);
+                [1.0, -1.0].map(|direction| random::far_pose(&mut random, model.rig(), direction)).to_vec()
+            };
+            let weights = play(&path.display().to_string(), &std::fs::read(&path).unwrap(), far);
+            compared += weights.len();
+            negative += weights.iter().flatten().filter(|&&weight| weight < 0.0).count();
         }
+        assert!(compared > 4 && negative > 0, "{compared} {negative}");
+    }
+
+    /// Compares a file with the reference in these poses of its model; returns the weights of each. Nothing
+    /// where an engine cannot show the model exactly.
+    fn play(name: &str, glb: &[u8], poses: impl Fn(&Model) -> Vec<Pose>) -> Vec<Vec<f32>> {
         let document = Document::from_bytes(glb, None).unwrap();
-        let table = Table::find(&document).unwrap().unwrap();
-        let (file, model) = model_of(document.clone()).unwrap();
-        let weights = MorphWeights::new(&table, &model, file.counts.targets).unwrap();
+        let ModelFile { rig_file, model, morph_weights, .. } = ModelFile::from_bytes(glb).unwrap();
+        let before = |layer: &Layer| layer.stage == Stage::BeforeSkinning;
+        let is_linear = model.base().skinning() == Some(BaseSkinning::LinearBlend);
+        if !is_linear || !model.layers().iter().all(before) {
+            return Vec::new();
+        }
         let rig = model.rig().clone();
         let vertices = rig.vertex_count();
-        let fields: Vec<Vec<Vec3>> = (0..weights.count())
-            .map(|t| targets::read_target(&document, file.layout(), &[0], t, "POSITION", vertices).unwrap())
-            .collect();
-        let mut values = vec![0.0; weights.count()];
+        let own = Table::find(&document).unwrap().unwrap().own_targets;
+        let read = |target| {
+            targets::read_target(&document, rig_file.layout(), &own, target, "POSITION", vertices).unwrap()
+        };
+        let fields: Vec<Vec<Vec3>> = (0..morph_weights.count()).map(read).collect();
+        let poses = poses(&model);
         let mut evaluator = Evaluator::new(Arc::new(model));
         let mut expected = vec![Vec3::ZERO; vertices];
-        for pose in &case.poses {
+        let compare = |pose: &Pose| {
+            let mut weights = vec![0.0; morph_weights.count()];
             evaluator.evaluate(pose, &mut expected, None);
-            weights.write(evaluator.coordinates(), &mut values);
-            assert!(values.iter().all(|&weight| weight >= 0.0), "{}", case.name);
+            morph_weights.write(evaluator.coordinates(), &mut weights);
             let mut morphed = rig.mesh().positions().to_vec();
-            for (field, &weight) in fields.iter().zip(&values) {
+            for (field, &weight) in fields.iter().zip(&weights) {
                 morphed.iter_mut().zip(field).for_each(|(p, d)| *p += weight * *d);
             }
             let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &rig, pose);
-            let largest = expected.iter().map(|p| p.length()).fold(1.0, f32::max);
+            let largest = expected.iter().map(|p| p.length()).fold(rig.mesh().size() as f32, f32::max);
             for (vertex, (morphed, expected)) in morphed.iter().zip(&expected).enumerate() {
                 let found = skinning.position(vertex, morphed.as_dvec3()).as_vec3();
                 let off = found.distance(*expected);
-                assert!(off < 1e-5 * largest, "{}: vertex {vertex} is {off} away", case.name);
+                assert!(off < 1e-5 * largest, "{name}: vertex {vertex} is {off} away");
             }
-        }
-        case.poses.len()
+            weights
+        };
+        poses.iter().map(compare).collect()
     }
 }

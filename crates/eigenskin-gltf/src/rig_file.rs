@@ -216,7 +216,8 @@ impl RigFile {
     /// Morph targets of the file's own; of the mesh that has most.
     pub fn own_target_count(&self) -> usize {
         // The document was read, so its meshes are there.
-        targets::counts(&self.document, &self.layout).map_or(0, |counts| counts.into_iter().max().unwrap_or(0))
+        targets::counts(&self.document, &self.layout)
+            .map_or(0, |counts| counts.into_iter().max().unwrap_or(0))
     }
 
     /// The file's own morph targets by name, in its order. Targets of several meshes with one name are

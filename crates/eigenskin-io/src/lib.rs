@@ -44,9 +44,7 @@ pub use vertex_cache::{
 /// What a file is, without reading its geometry.
 pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
     match Format::of(path)? {
-        Format::Gltf => {
-            gltf::file_kind(&load_bytes(path)?).map_err(|error| gltf_error(path, error))
-        }
+        Format::Gltf => gltf::file_kind(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => {
             let has_examples = npz::has_examples(path).map_err(|error| npz_error(path, error))?;
             Ok(if has_examples { FileKind::Examples } else { FileKind::Rig })
@@ -106,9 +104,7 @@ pub fn read_example_list(path: &Path, options: &ReadOptions) -> Result<(RigFile,
 /// How the examples of a file were simulated; `None` when the file does not say so.
 pub fn read_simulation(path: &Path) -> Result<Option<SimulationRecord>, ReadError> {
     match Format::of(path)? {
-        Format::Gltf => {
-            gltf::read_simulation(&load_bytes(path)?).map_err(|error| gltf_error(path, error))
-        }
+        Format::Gltf => gltf::read_simulation(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => Ok(None),
     }
 }

@@ -60,7 +60,8 @@ pub fn carry_bvh(
         origin: Some(bvh.pose_at(0.0).positions),
     };
     let carrier = Carrier::new(target, &source, options)?;
-    let keys = (0..bvh.frame_count().min(Motion::MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
+    let keys =
+        (0..bvh.frame_count().min(Motion::MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
     let times = Motion::resampled(keys, options.rate)?;
     let controls: Vec<f64> = target.rig().controls().iter().map(|control| control.default).collect();
     let poses = times

@@ -21,8 +21,8 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
 use eigenskin_fit::metrics::evaluate_against;
-use eigenskin_gltf::internals::append;
 use eigenskin_gltf::conformance::{cases, glb};
+use eigenskin_gltf::internals::append;
 use eigenskin_gltf::{ModelWriteOptions, Orientation, ReadOptions, RigFile, model_glb, model_of, rig_of};
 use serde_json::json;
 

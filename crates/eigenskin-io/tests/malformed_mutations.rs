@@ -6,8 +6,8 @@
 
 mod malformed_support;
 
-use eigenskin_gltf::conformance::random::Random;
 use eigenskin_gltf::Document;
+use eigenskin_gltf::conformance::random::Random;
 use malformed_support::peak_of;
 use malformed_support::readers::{self, seeds};
 use proptest::prelude::*;

@@ -136,9 +136,12 @@ fn file_with_targets(case: &Case) -> RigFile {
         true,
     )
     .unwrap();
-    let times = eigenskin_gltf::internals::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true).unwrap();
+    let times =
+        eigenskin_gltf::internals::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true)
+            .unwrap();
     let values = [0.0f32, 1.0, 0.5, 0.25, 1.0, 0.0];
-    let values = eigenskin_gltf::internals::append::scalars(&mut document, "own weights", &values, false).unwrap();
+    let values =
+        eigenskin_gltf::internals::append::scalars(&mut document, "own weights", &values, false).unwrap();
     let json = &mut document.json;
     json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": target}, {"POSITION": target}]);
     json["meshes"][0]["weights"] = json!([0.25, 0.75]);

@@ -145,8 +145,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         fit_eigenskin(&training.set, &EigenSkinParams::default())
     })?;
     let on_training = measure(&fitted.model, &training.set);
-    let written =
-        fit::write(&file("model.glb"), &rig_file, &fitted.model, quiet)?;
+    let written = fit::write(&file("model.glb"), &rig_file, &fitted.model, quiet)?;
     summary::print_eigenskin(&output, &fitted, &on_training, &written);
 
     let model = Arc::new(fitted.model.clone());

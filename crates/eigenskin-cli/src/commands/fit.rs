@@ -381,12 +381,7 @@ pub(super) fn write_report(
 }
 
 /// Writes the model.
-pub(super) fn write(
-    path: &Path,
-    rig_file: &RigFile,
-    model: &Model,
-    quiet: bool,
-) -> Result<ModelWriteReport> {
+pub(super) fn write(path: &Path, rig_file: &RigFile, model: &Model, quiet: bool) -> Result<ModelWriteReport> {
     let options = ModelWriteOptions::default();
     progress::while_doing(quiet, "writing", || {
         Ok(eigenskin::io::write_model(path, rig_file, model, &options)?)

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use eigenskin::characters::square_bar;
 use eigenskin::glam::Vec3;
+use eigenskin::gltf::Document;
 use eigenskin::gltf::RigFile;
 use eigenskin::gltf::internals::append::{self, Usage};
-use eigenskin::gltf::Document;
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use serde_json::{Value, json};

@@ -167,9 +167,8 @@ pub fn examples_from_shape_keys(
     let rig = file.rig();
     let source = read_rig(path, options)?;
     let rest = source.rig().mesh().positions();
-    let shape_keys = source
-        .shape_keys()
-        .map_err(|error| ReadError::Gltf { path: path.into(), error: Box::new(error) })?;
+    let shape_keys =
+        source.shape_keys().map_err(|error| ReadError::Gltf { path: path.into(), error: Box::new(error) })?;
     if shape_keys.is_empty() {
         let fix = "add morph targets with names (extras.targetNames of the mesh), each named after its pose";
         return Err(SculptsError::Nothing { path: path.into(), what: "named shape keys", fix });

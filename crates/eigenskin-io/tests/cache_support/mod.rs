@@ -13,8 +13,8 @@ use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_gltf::RigFile;
-use eigenskin_gltf::internals::append::{self, Usage};
 use eigenskin_gltf::conformance::random::Random;
+use eigenskin_gltf::internals::append::{self, Usage};
 use serde_json::json;
 
 /// A rig file with the clip "poses", and the shapes at its keys.

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_gltf::Document;
 use eigenskin_gltf::conformance::cases::Case;
 use eigenskin_gltf::conformance::random::Random;
-use eigenskin_gltf::Document;
 
 /// The folder with data of others, or one visible line that the test is left out.
 pub fn data(test: &str) -> Option<PathBuf> {
