@@ -1,7 +1,12 @@
 //! Example-based character skinning: learn from example shapes a small pose-dependent correction
 //! on top of ordinary skinning.
 
+pub mod base;
+pub mod example_source;
+pub mod frame_slice;
+pub mod jobs;
 pub mod large_set;
+pub mod rig_source;
 
 pub use eigenskin_characters as characters;
 pub use eigenskin_core::{
