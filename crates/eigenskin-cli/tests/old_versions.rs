@@ -6,8 +6,9 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use eigenskin_io::pose_file::read_poses;
-use eigenskin_io::{ReadOptions, read_cache, read_model, read_rig};
+use eigenskin::gltf::ReadOptions;
+use eigenskin::io::pose_file::read_poses;
+use eigenskin::io::{read_cache, read_model, read_rig};
 
 /// A file of a version.
 fn fixture(name: &str) -> PathBuf {
