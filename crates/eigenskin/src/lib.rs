@@ -2,6 +2,7 @@
 //! on top of ordinary skinning.
 
 pub mod large_set;
+pub mod painter;
 
 pub use eigenskin_characters as characters;
 pub use eigenskin_core::{
@@ -14,6 +15,8 @@ pub use eigenskin_fit::{
     supports, transfer,
 };
 pub use eigenskin_gltf as gltf;
+#[cfg(feature = "gpu")]
+pub use eigenskin_gpu as gpu;
 pub use eigenskin_io as io;
 pub use eigenskin_report as report;
 pub use eigenskin_sim as sim;
