@@ -20,3 +20,8 @@ pub use eigenskin_gpu as gpu;
 pub use eigenskin_io as io;
 pub use eigenskin_report as report;
 pub use eigenskin_sim as sim;
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
