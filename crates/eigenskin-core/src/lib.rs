@@ -81,3 +81,8 @@ pub use rig::{Control, Rig};
 pub use skeleton::{Joint, Skeleton};
 pub use skinning::BaseSkinning;
 pub use weights::{Influence, SkinWeights};
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
