@@ -17,7 +17,6 @@ mod pictures;
 mod pose_source;
 mod progress;
 mod render;
-mod report;
 mod reproduce;
 mod rigs;
 mod simulate;

@@ -10,18 +10,19 @@ use eigenskin::gltf::{ModelWriteReport, RigFile, SimulationRecord};
 use eigenskin::method::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
+use eigenskin::progress::Unwatched;
+use eigenskin::report::page::LengthUnit;
+use eigenskin::reports::{self, DemoPage, DemoSet, PageStyle, demo_report};
 use eigenskin::sim::jobs::Purpose;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
 use crate::commands::{evaluate, fit};
-use crate::fitting::{MethodParams, measure, summary};
+use crate::fitting::{measure, summary};
 use crate::output::{Output, counted, figure, write_json};
 use crate::pictures::{Look, Shown, compare, palm_view};
-use crate::report::Methods;
 use crate::simulate::hand::{HandPlan, SimulatedHand};
-use crate::{progress, report, table};
+use crate::{painter, progress, table};
 
 /// Simulate, fit and validate a hand: the main job on built-in data
 #[derive(clap::Args)]
@@ -172,7 +173,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     });
     write_json(&file("report.json"), &figures)?;
     output.item("wrote", format!("{}:", args.out.display()));
-    output.item("", format!("{:<15} everything measured, to read in a browser", report::file_name(&page)));
+    output.item("", format!("{:<15} everything measured, to read in a browser", reports::file_name(&page)));
     output.item("", "model.glb       plays in any glTF viewer (clip \"grasp\")");
     output.item("", "comparison.png  truth, plain skinning, the model, what is left");
     output.item("", "rig.glb, examples.glb, validation.glb, report.json");
@@ -214,55 +215,21 @@ fn simulation_json(simulated: &SimulatedHand, poses: &[Poses; 3]) -> Value {
 
 /// The report of the demo: training, one joint, many joints.
 fn write_report(path: &Path, results: &Results) -> Result<()> {
-    let &Results { poses, fit, errors, .. } = results;
-    let unit = LengthUnit { name: "mm".to_string(), per_model_unit: 1000.0 };
-    let names = [
-        ("training", SetKind::Training, ""),
-        ("held out, one joint", SetKind::HeldOut, "when one joint moves"),
-        ("held out, many joints", SetKind::HeldOut, "when many joints move at once"),
-    ];
-    let measured: Vec<MeasuredSet> = names
-        .into_iter()
-        .zip(poses)
-        .zip(errors)
-        .map(|(((name, kind, when), poses), evaluation)| MeasuredSet {
-            name: name.to_string(),
-            kind,
-            when: when.to_string(),
-            evaluation,
-            truth: Some(&poses.set),
-        })
-        .collect();
-    let simulated = names.into_iter().zip(poses);
-    let simulation = SimulationSummary {
-        seconds: Some(results.seconds),
-        sets: simulated
-            .map(|((name, ..), poses)| SimulatedSet { name: name.to_string(), record: &poses.record })
-            .collect(),
+    let &Results { poses, seconds, fit, errors, written } = results;
+    let set = |index: usize| -> DemoSet<'_> {
+        DemoSet { poses: &poses[index].set, record: &poses[index].record, evaluation: errors[index] }
     };
-    let (model, view) = (Arc::new(fit.model.clone()), palm_view());
-    let truths = poses.each_ref().map(|poses| &poses.set);
-    let params = MethodParams::EigenSkin(EigenSkinParams::default());
-    let Methods { methods, unmeasured } = report::methods(Some((truths[0], &params)), &truths, false);
-    let mut pictures = report::worst(&model, &measured[2], errors[2], 2, view, &unit)?;
-    pictures.extend(report::worst(&model, &measured[1], errors[1], 1, view, &unit)?);
-    pictures.extend(report::components(fit, view, &unit)?);
-    let page = Report {
-        title: "A hand that bends".to_string(),
-        notes: vec!["The hand is built in; its true shapes are simulated soft tissue.".to_string()],
-        unit,
-        model: &fit.model,
-        fit: Some(fit),
-        psd: None,
-        signals: None,
-        sets: measured,
-        methods,
-        unmeasured,
-        written: Some(report::written(Path::new("model.glb"), results.written)),
-        simulation: Some(simulation),
-        pictures,
+    let page = DemoPage {
+        fit,
+        training: set(0),
+        one_joint: set(1),
+        many_joints: set(2),
+        seconds,
+        written: reports::written_file("model.glb", written),
     };
-    report::write(path, &page)
+    let style =
+        PageStyle { painter: painter::for_reports()?, view: palm_view(), unit: LengthUnit::millimetres() };
+    Ok(reports::write_report(path, &demo_report(&page, &style, &Unwatched)?)?)
 }
 
 fn print_table(output: &Output, [training, single, multi]: [&Evaluation; 3]) {

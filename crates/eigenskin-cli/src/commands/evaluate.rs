@@ -10,14 +10,15 @@ use eigenskin::large_set::LARGE;
 use eigenskin::large_set::Scratch;
 use eigenskin::metrics::{ErrorSummary, Evaluation, evaluate_each};
 use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
+use eigenskin::progress::Unwatched;
+use eigenskin::reports::{self, EvaluationPage, PageStyle, evaluation_report};
 use serde_json::{Value, json};
 
 use crate::base::{BaseArg, OpenBase, parse_base};
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::large::ShapesOnDisk;
 use crate::output::{Output, counted, figure};
-use crate::{frames, progress, report, rigs, table};
+use crate::{frames, painter, progress, rigs, table};
 
 /// Measure a model against true shapes
 #[derive(clap::Args)]
@@ -48,8 +49,6 @@ pub struct Args {
 
 /// Poses listed with the largest errors.
 const WORST: usize = 5;
-/// Poses drawn with the largest errors.
-const WORST_SHOWN: usize = 3;
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
@@ -124,45 +123,23 @@ fn measure(
     if let Some(path) = &args.report {
         rigs::check_not_input(path, &[&args.model, truth_path])?;
         progress::while_doing(quiet, "writing the report", || {
-            write_report(path, [&args.model, truth_path], &model, truth, &evaluation, simulation)
+            let page = EvaluationPage {
+                model_name: reports::file_name(&args.model),
+                truth_name: reports::file_name(truth_path),
+                model: &model,
+                truth,
+                evaluation: &evaluation,
+                simulation,
+            };
+            write_report(path, &page)
         })?;
     }
     output.json(&evaluation_json(&evaluation))
 }
 
-fn write_report(
-    path: &Path,
-    [model_path, truth_path]: [&Path; 2],
-    model: &Arc<Model>,
-    truth: &ExampleSet,
-    evaluation: &Evaluation,
-    simulation: Option<&SimulationRecord>,
-) -> Result<()> {
-    let unit = LengthUnit::of_the_model();
-    let set = MeasuredSet {
-        name: report::file_name(truth_path),
-        kind: SetKind::Given,
-        when: String::new(),
-        evaluation,
-        truth: Some(truth),
-    };
-    let pictures = report::worst(model, &set, evaluation, WORST_SHOWN, report::view(false), &unit)?;
-    let page = Report {
-        title: format!("{} against {}", report::file_name(model_path), set.name),
-        notes: Vec::new(),
-        unit,
-        model,
-        fit: None,
-        psd: None,
-        signals: None,
-        sets: vec![set],
-        methods: report::methods(None, &[truth], false).methods,
-        unmeasured: Vec::new(),
-        written: None,
-        simulation: simulation.map(|record| report::simulation_summary("simulated", record)),
-        pictures,
-    };
-    report::write(path, &page)
+fn write_report(path: &Path, page: &EvaluationPage<'_>) -> Result<()> {
+    let style = PageStyle::new(painter::for_reports()?);
+    Ok(reports::write_report(path, &evaluation_report(page, &style, &Unwatched)?)?)
 }
 
 fn print_evaluation(output: &Output, evaluation: &Evaluation) {

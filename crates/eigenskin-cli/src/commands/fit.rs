@@ -1,16 +1,18 @@
 //! `eigenskin fit`: rig + examples → model.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
 use eigenskin::metrics::{Evaluation, leave_one_out};
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
+use eigenskin::progress::Unwatched;
+use eigenskin::report::page::LengthUnit;
+use eigenskin::reports::{self, FitPage, PageStyle, ViewerLoss, fit_report};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::solve_weights::SolvedWeights;
 use serde_json::json;
@@ -19,13 +21,11 @@ use crate::base::OpenBase;
 use crate::budget::BudgetArgs;
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::fitting::options::MethodArgs;
-use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{Fit, MethodParams, signal_trials, summary};
+use crate::fitting::{Fit, MethodParams, summary};
 use crate::large::LargeArgs;
 use crate::output::{Output, bytes, counted};
-use crate::report::Methods;
 use crate::solved_weights::{self, SolveArgs};
-use crate::{frames, progress, report, rigs};
+use crate::{frames, painter, progress, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -63,8 +63,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "y")]
     up: UpAxis,
     /// The rig's unit of length; other than m adds a root node that scales it
-    #[arg(long, value_enum, default_value = "m")]
-    pub(super) unit: Unit,
+    #[arg(long, value_parser = unit_parser(), default_value = "m")]
+    pub(super) unit: f64,
     /// The skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
@@ -94,21 +94,13 @@ enum UpAxis {
     Z,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Unit {
-    M,
-    Cm,
-    Mm,
-}
-
-impl Unit {
-    pub(super) fn metres(self) -> f64 {
-        match self {
-            Self::M => 1.0,
-            Self::Cm => 0.01,
-            Self::Mm => 0.001,
-        }
-    }
+/// Metres per unit of length, by its name.
+fn unit_parser() -> impl TypedValueParser<Value = f64> {
+    PossibleValuesParser::new(["m", "cm", "mm"]).map(|name| match name.as_str() {
+        "cm" => 0.01,
+        "mm" => 0.001,
+        _ => 1.0,
+    })
 }
 
 /// Runs the command.
@@ -150,7 +142,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     };
     let rig = rigs::with_references_of(rig_file.rig(), set.rig())?;
     let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;
-    let orientation = Orientation { z_up: args.is_z_up(), metres_per_unit: args.unit.metres() };
+    let orientation = Orientation { z_up: args.is_z_up(), metres_per_unit: args.unit };
     let rig_file = rig_file.with_rig(rig)?.with_orientation(orientation)?;
     let set =
         frames::select(rigs::examples_for(rig_file.rig(), set, source.path())?, args.frames.as_deref())?;
@@ -194,7 +186,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     .with_context(|| format!("{}", source.path().display()))?;
     let mut written = write(&args.output, &rig_file, poses_of(&set), fit.model(), quiet)?;
     let loss = ViewerLoss::of(fit.model(), &set, &training);
-    written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
+    written.warnings.extend(loss.iter().map(ToString::to_string));
     written.warnings.extend(fit.warnings());
     summary::print(&output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
@@ -205,7 +197,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if let Some(solved) = &solved {
         figures["weights"] = solved_weights::json(solved);
     }
-    figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
+    figures["viewer"] = json!(loss);
     if let Some(choice) = &choice {
         figures["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
     }
@@ -324,60 +316,35 @@ pub(super) fn write_report(
     written: &ModelWriteReport,
     note: Option<String>,
 ) -> Result<()> {
-    let unit = match args.unit {
-        Unit::M => LengthUnit::of_the_model(),
-        Unit::Cm => LengthUnit { name: "cm".to_string(), per_model_unit: 1.0 },
-        Unit::Mm => LengthUnit { name: "mm".to_string(), per_model_unit: 1.0 },
-    };
-    let measured = |name: &str, kind, evaluation, truth| MeasuredSet {
-        name: name.to_string(),
-        kind,
-        when: String::new(),
-        evaluation,
-        truth,
-    };
-    let mut sets = vec![measured("training", SetKind::Training, training, Some(set))];
-    sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
-    let (model, view) = (Arc::new(fit.model().clone()), report::view(args.is_z_up()));
-    let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
-    let (mut eigenskin, mut psd, mut signals) = (None, None, None);
-    match (fit, params) {
-        (Fit::EigenSkin(fit), _) => eigenskin = Some(fit),
-        (Fit::Psd(fit), _) => psd = Some(fit),
+    let learnt = match (fit, params) {
+        (Fit::EigenSkin(fit), _) => reports::Learnt::EigenSkin(fit),
+        (Fit::Psd(fit), _) => reports::Learnt::Psd(fit),
         (Fit::Parameterization(fit), MethodParams::Parameterization(params)) => {
-            signals = Some(signal_trials::summary(fit, params, most, [weighted, set], training));
+            reports::Learnt::Parameterization { fit, params, most }
         }
-        // Fits come from parameters of their own kind.
-        (Fit::Parameterization(_), _) => {}
-    }
-    if let Some(fit) = eigenskin {
-        pictures.extend(report::components(fit, view, &unit)?);
-    }
-    if let Some(signals) = &signals {
-        pictures.extend(report::partition(signals.fit, view)?);
-    }
-    pictures.extend(report::invertibility(weighted, fit.model().base(), view)?);
-    let Methods { methods, unmeasured } = report::methods(Some((set, params)), &[set], left_out.is_some());
-    let page = Report {
-        title: report::file_name(&args.rig),
-        notes: [format!("Learnt from {}.", report::file_name(examples))]
-            .into_iter()
-            .chain(weights.map(|solved| format!("Skin weights: {}.", solved_weights::sentence(solved))))
-            .chain(note)
-            .collect(),
-        unit,
-        model: fit.model(),
-        fit: eigenskin,
-        psd,
-        signals,
-        sets,
-        methods,
-        unmeasured,
-        written: Some(report::written(&args.output, written)),
-        simulation: simulation.map(|record| report::simulation_summary("training", record)),
-        pictures,
+        (Fit::Parameterization(_), _) => bail!("fits come from parameters of their own kind"),
     };
-    report::write(path, &page)
+    let page = FitPage {
+        title: reports::file_name(&args.rig),
+        examples_name: reports::file_name(examples),
+        notes: note.into_iter().collect(),
+        learnt,
+        examples: set,
+        learnt_from: weighted,
+        weights,
+        eigenskin: &params.eigenskin(),
+        psd: &params.psd(),
+        training,
+        left_out,
+        written: Some(reports::written_file(&args.output, written)),
+        simulation,
+    };
+    let style = PageStyle {
+        painter: painter::for_reports()?,
+        view: reports::default_view(args.is_z_up()),
+        unit: LengthUnit::of_a_rig(args.unit),
+    };
+    Ok(reports::write_report(path, &fit_report(&page, &style, &Unwatched)?)?)
 }
 
 /// How a model fitted to `set` is written: the examples' poses tell how large coordinates become.

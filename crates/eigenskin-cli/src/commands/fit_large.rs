@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 use eigenskin::gltf::{Orientation, RigFile};
 use eigenskin::large_set::{LargeSet, Scratch};
 use eigenskin::metrics::evaluate_each;
+use eigenskin::reports::ViewerLoss;
 use serde_json::json;
 
 use super::fit::{Args, Learnt, write, write_report};
 use crate::base::OpenBase;
-use crate::fitting::viewer::ViewerLoss;
 use crate::fitting::{MethodParams, measure, summary};
 use crate::large::ShapesOnDisk;
 use crate::output::{Output, bytes, counted};
@@ -42,7 +42,7 @@ pub fn run(
     let set = shapes.open(&rig_file, args.frames.as_deref(), scratch.folder(), output)?;
     let rig = rigs::with_references_of(rig_file.rig(), set.rig())?;
     let rig = rigs::settle_references(rig, args.parents.as_deref(), output)?;
-    let orientation = Orientation { z_up: args.is_z_up(), metres_per_unit: args.unit.metres() };
+    let orientation = Orientation { z_up: args.is_z_up(), metres_per_unit: args.unit };
     let rig_file = rig_file.with_rig(rig)?.with_orientation(orientation)?;
     let set = set.for_rig(rig_file.rig()).with_context(|| format!("{}", shapes.path().display()))?;
     output.item(
@@ -93,7 +93,7 @@ pub fn run(
     let poses = set.poses().iter().map(|named| named.pose.clone()).collect();
     let mut written = write(&args.output, &rig_file, poses, fit.model(), quiet)?;
     let loss = ViewerLoss::of(fit.model(), &sample, &shown_errors);
-    written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
+    written.warnings.extend(loss.iter().map(ToString::to_string));
     written.warnings.extend(fit.warnings());
     summary::print(output, &fit, &training, &written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
@@ -103,7 +103,7 @@ pub fn run(
         memory.map_or(String::new(), |memory| format!(", {} of memory at most", bytes(memory as usize)));
     output.item("took", format!("{seconds:.0} s{used}"));
     let mut figures = summary::json(&fit, &params, args.method.method(), &training, &written);
-    figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
+    figures["viewer"] = json!(loss);
     figures["streamed"] = json!({ "bytes": set.bytes(), "seconds": seconds, "peak_memory": memory });
     if let Some(path) = &args.report {
         progress::while_doing(quiet, "writing the report", || {

@@ -1,21 +1,19 @@
 //! `eigenskin weights`: a rig with skin weights solved from examples.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use eigenskin::examples::ExampleSet;
 use eigenskin::io::atomic;
 use eigenskin::metrics::evaluate_against;
-use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
-use eigenskin::skinning::BaseSkinning;
+use eigenskin::progress::Unwatched;
+use eigenskin::reports::{self, PageStyle, WeightsPage, weights_model, weights_picture, weights_report};
 use eigenskin::solve_weights::SolvedWeights;
 
 use crate::example_source::{ClipArgs, ExampleSource};
 use crate::output::{Output, counted};
 use crate::solved_weights::{self, SolveArgs};
-use crate::{frames, progress, report, rigs};
+use crate::{frames, painter, progress, rigs};
 
 /// Solve skin weights from example shapes
 #[derive(clap::Args)]
@@ -76,7 +74,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     eigenskin::io::write_rig(&args.output, &file)?;
     output.item("wrote", args.output.display().to_string());
     if let Some(path) = &args.picture {
-        let png = solved_weights::picture(&solved, set.rig(), report::view(false))?;
+        let png = weights_picture(&solved, set.rig(), &PageStyle::new(painter::for_reports()?))?;
         atomic::write_file(path, &png).with_context(|| format!("{} could not be written", path.display()))?;
         output.item("wrote", path.display().to_string());
     }
@@ -89,7 +87,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     output.json(&solved_weights::json(&solved))
 }
 
-/// The rig with its new weights, as a model without corrections.
+/// The errors before and after.
 fn write_report(
     path: &Path,
     args: &Args,
@@ -97,38 +95,15 @@ fn write_report(
     set: &ExampleSet,
     solved: &SolvedWeights,
 ) -> Result<()> {
-    let model = Model::without_corrections(solved.rig.clone(), BaseSkinning::LinearBlend);
-    let model = Arc::new(model.with_input_rig(set.rig().clone())?);
-    let evaluation = evaluate_against(&model, set);
-    let unit = LengthUnit::of_the_model();
-    let measured = MeasuredSet {
-        name: "training".to_string(),
-        kind: SetKind::Training,
-        when: String::new(),
-        evaluation: &evaluation,
-        truth: Some(set),
-    };
-    let pictures = report::worst(&model, &measured, &evaluation, 3, report::view(false), &unit)?;
-    let page = Report {
-        title: format!("Skin weights of {}", report::file_name(&args.rig)),
-        notes: vec![
-            format!(
-                "Solved from {}. “Model” is plain skinning with the new weights.",
-                report::file_name(examples)
-            ),
-            format!("Skin weights: {}.", solved_weights::sentence(solved)),
-        ],
-        unit,
+    let model = weights_model(solved, set.rig())?;
+    let page = WeightsPage {
+        rig_name: reports::file_name(&args.rig),
+        examples_name: reports::file_name(examples),
+        solved,
+        examples: set,
         model: &model,
-        fit: None,
-        psd: None,
-        signals: None,
-        sets: vec![measured],
-        methods: report::methods(None, &[set], false).methods,
-        unmeasured: Vec::new(),
-        written: None,
-        simulation: None,
-        pictures,
+        evaluation: &evaluate_against(&model, set),
     };
-    report::write(path, &page)
+    let style = PageStyle::new(painter::for_reports()?);
+    Ok(reports::write_report(path, &weights_report(&page, &style, &Unwatched)?)?)
 }

@@ -6,9 +6,7 @@ mod parameterization_options;
 pub mod parameterization_summary;
 mod psd_options;
 pub mod psd_summary;
-pub mod signal_trials;
 pub mod summary;
-pub mod viewer;
 
 use std::sync::Arc;
 
