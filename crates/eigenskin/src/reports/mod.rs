@@ -126,7 +126,7 @@ fn worst_poses(
 }
 
 /// A set without an end for the sentence on it.
-fn measured<'a>(name: impl Into<String>, kind: SetKind, evaluation: &'a Evaluation) -> MeasuredSet<'a> {
+fn measured(name: impl Into<String>, kind: SetKind, evaluation: &Evaluation) -> MeasuredSet<'_> {
     MeasuredSet { name: name.into(), kind, when: String::new(), evaluation, truth: None }
 }
 
