@@ -38,3 +38,8 @@ pub mod progress;
 pub mod random;
 
 pub use glam;
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
