@@ -9,13 +9,14 @@ use eigenskin::glam::Vec3;
 use eigenskin::gltf::RigFile;
 use eigenskin::io::atomic;
 use eigenskin::report::picture::{HeatScale, Panel, PictureParams, Surface, draw_panels};
+use eigenskin::reports::default_view;
 use eigenskin::skinning::{BaseSkinning, Conditioning, EXACT_FROM, skinned_shape};
 use serde_json::{Value, json};
 
 use crate::base::{BaseArg, OpenBase, parse_base};
 use crate::output::{Output, counted};
 use crate::pose_source::PoseArgs;
-use crate::{painter, report, table};
+use crate::{painter, table};
 
 /// Poses to look at.
 #[derive(clap::Args)]
@@ -151,7 +152,7 @@ fn picture(file: &RigFile, maps: &[Map]) -> Result<Vec<u8>> {
         panel_width: 360,
         panel_height: 400,
         columns: panels.len().min(3),
-        view: report::view(false),
+        view: default_view(false),
         heat: HeatScale { maximum: Some(1.0), label: "stretch lost: 1 is collapsed".to_string() },
         ..PictureParams::default()
     };

@@ -2,14 +2,13 @@
 
 mod base;
 mod bench;
-mod budget;
 mod commands;
 mod example_source;
 mod fitting;
 mod frames;
+mod inversion;
 mod invertibility;
 mod joint_map;
-mod large;
 mod mirror_examples;
 mod output;
 mod painter;
@@ -17,7 +16,6 @@ mod pictures;
 mod pose_source;
 mod progress;
 mod render;
-mod report;
 mod reproduce;
 mod rigs;
 mod simulate;

@@ -110,7 +110,11 @@ fn examples_are_met_by_every_variant_and_from_the_file() {
         // What stock viewers lose is told where they lose something, and only there.
         let (forward, dual) = (options.contains(&"forward"), options.contains(&"dual-quaternion"));
         let warnings = figures["warnings"].to_string();
-        assert_eq!(warnings.contains("a stock viewer"), forward || dual, "{options:?}: {warnings}");
+        assert_eq!(
+            warnings.contains("viewers without eigenskin"),
+            forward || dual,
+            "{options:?}: {warnings}"
+        );
         if forward {
             assert!((number(&figures, "/viewer/relative_error") - 1.0).abs() < 1e-9);
             assert_eq!(figures["targets"], 0);

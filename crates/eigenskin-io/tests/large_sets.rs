@@ -106,7 +106,7 @@ fn every_format_gives_the_model_of_memory() {
         for (index, example) in in_memory.examples().iter().enumerate() {
             assert_eq!(set.example(index).unwrap(), *example, "{}", path.display());
         }
-        let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &|_, _| ()).unwrap();
+        let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
         let expected = expected.get_or_insert_with(|| {
             let fits = [&eigenskin, &additive, &recipe]
                 .map(|params| shown(fit_eigenskin(&in_memory, params).unwrap().model, &others));
@@ -155,7 +155,7 @@ fn many_poses_give_the_model_of_memory() {
     let (in_memory, _) = examples_from_clip(&scene.file, "poses", &read_cache(&path).unwrap(), 0).unwrap();
     let scratch = Scratch::new(&folder.path().join("scratch")).unwrap();
     let set = large(&scene, &path, &scratch);
-    let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &|_, _| ()).unwrap();
+    let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
     assert!(seen.len() > 256, "{}", seen.len());
     let additive = EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() };
     let signals = ParameterizationParams::default();
@@ -224,7 +224,7 @@ fn what_is_wrong_is_named() {
     write_pc2(&path("nan.pc2"), &frames, 0.0, 1.0).unwrap();
     let scratch = Scratch::new(&path("scratch")).unwrap();
     let set = large(&scene, &path("nan.pc2"), &scratch);
-    let refused = set.observe(BaseSkinning::LinearBlend, false, &scratch, &|_, _| ()).unwrap_err();
+    let refused = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap_err();
     let sentence = refused.to_string();
     assert!(sentence.contains("nan.pc2") && sentence.contains("vertex 5 of frame 7"), "{sentence}");
 
@@ -240,7 +240,7 @@ fn what_is_wrong_is_named() {
     // Scratch files that vanish while they are used are an error, not a wrong model.
     write_pc2(&path("good.pc2"), &scene.frames(), 0.0, 1.0).unwrap();
     let set = large(&scene, &path("good.pc2"), &scratch);
-    let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &|_, _| ()).unwrap();
+    let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
     std::fs::File::options()
         .write(true)
         .open(path("scratch").join("positions.tiles"))

@@ -17,3 +17,4 @@
 
 pub mod evaluate;
 pub mod fit;
+pub mod weights;

@@ -1,12 +1,16 @@
 //! What more or fewer signals and frames would do, for the report.
 
-use eigenskin::examples::ExampleSet;
-use eigenskin::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
-use eigenskin::metrics::Evaluation;
-use eigenskin::report::page::{FramesTrial, SignalsSummary, SignalsTrial};
+use std::sync::Arc;
 
-use super::measure;
-use crate::output::counted;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::model::Model;
+use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::metrics::{Evaluation, evaluate_against};
+use eigenskin_report::page::{FramesTrial, SignalsSummary, SignalsTrial, counted};
+
+/// What is being done, for those who look.
+const DOING: &str = "trying other numbers of signals and frames";
 
 /// Limits of signals at a vertex that are tried, and that of the model.
 const LIMITS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 24];
@@ -20,21 +24,25 @@ const MOST_WORK: usize = 15_000_000;
 
 /// What the report tells of a fit to `set`, `evaluation` being its errors on `measured`: the same
 /// examples on the rig as it was given.
-pub fn summary<'a>(
+pub fn signals_summary<'a>(
     fit: &'a ParameterizationFit,
     params: &ParameterizationParams,
     most: Option<usize>,
     [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
-) -> SignalsSummary<'a> {
+    progress: &dyn Progress,
+) -> Result<SignalsSummary<'a>, Cancelled> {
     let params = ParameterizationParams { most_signals: most.or(params.most_signals), ..params.clone() };
     let without_trials = why_not(&params, set);
     let (by_signals, by_frames) = if without_trials.is_empty() {
-        (by_signals(fit, &params, [set, measured], evaluation), by_frames(&params, set, measured))
+        (
+            by_signals(fit, &params, [set, measured], evaluation, progress)?,
+            by_frames(&params, set, measured, progress)?,
+        )
     } else {
         (Vec::new(), Vec::new())
     };
-    SignalsSummary { fit, by_signals, by_frames, without_trials }
+    Ok(SignalsSummary { fit, by_signals, by_frames, without_trials })
 }
 
 /// The reason to try nothing; empty where there is none.
@@ -49,7 +57,7 @@ fn why_not(params: &ParameterizationParams, set: &ExampleSet) -> String {
         let advice = if set.len() / step < LEAST_FRAMES {
             String::new()
         } else {
-            format!(" Fewer frames (--frames ::{step}) would do.")
+            format!(" One frame in {step} would be few enough.")
         };
         return format!(
             "Other numbers of signals and frames were not tried: with {} in {} it takes too long.{advice}",
@@ -77,50 +85,60 @@ fn by_signals(
     params: &ParameterizationParams,
     [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
-) -> Vec<SignalsTrial> {
+    progress: &dyn Progress,
+) -> Result<Vec<SignalsTrial>, Cancelled> {
     let reached = fit.model.most_tuples_per_vertex();
     let own = params.signals_per_vertex.map_or(reached, |limit| limit.min(reached));
-    let this_model = SignalsTrial {
+    let mut trials = vec![SignalsTrial {
         signals: own,
         is_this_model: true,
         training: evaluation.relative_error,
         unseen: fit.cross_validation,
-    };
+    }];
     // There are no more components than frames, and a limit for the whole skin stays.
     let end = if params.most_signals.is_some() { own } else { set.len() };
-    let others = LIMITS.into_iter().filter(|&limit| limit != own && limit < end);
-    let tried = others.filter_map(|limit| {
+    for limit in LIMITS.into_iter().filter(|&limit| limit != own && limit < end) {
+        progress.doing(DOING)?;
         let params = ParameterizationParams { signals_per_vertex: Some(limit), ..params.clone() };
-        let fit = fit_parameterization(set, &params).ok()?;
-        Some(SignalsTrial {
+        let Ok(fit) = fit_parameterization(set, &params) else { continue };
+        trials.push(SignalsTrial {
             signals: limit,
             is_this_model: false,
-            training: measure(&fit.model, measured).relative_error,
+            training: relative_error(fit.model, measured),
             unseen: fit.cross_validation,
-        })
-    });
-    let mut trials: Vec<SignalsTrial> = tried.chain([this_model]).collect();
+        });
+    }
     trials.sort_by_key(|trial| trial.signals);
-    trials
+    Ok(trials)
 }
 
 /// Fits to every second, fourth and eighth frame, all measured on the frames between the second ones.
-fn by_frames(params: &ParameterizationParams, set: &ExampleSet, measured: &ExampleSet) -> Vec<FramesTrial> {
+fn by_frames(
+    params: &ParameterizationParams,
+    set: &ExampleSet,
+    measured: &ExampleSet,
+    progress: &dyn Progress,
+) -> Result<Vec<FramesTrial>, Cancelled> {
     let every = |first: usize, step: usize| -> Vec<usize> { (first..set.len()).step_by(step).collect() };
-    let Ok(unseen) = measured.select(&every(1, STEPS[0])) else { return Vec::new() };
-    let steps = STEPS.into_iter().filter(|&step| set.len().div_ceil(step) >= LEAST_FRAMES);
-    steps
-        .filter_map(|step| {
-            let seen = set.select(&every(0, step)).ok()?;
-            let fit = fit_parameterization(&seen, params).ok()?;
-            Some(FramesTrial {
-                every: step,
-                frames: seen.len(),
-                training: measure(&fit.model, &measured.select(&every(0, step)).ok()?).relative_error,
-                unseen: measure(&fit.model, &unseen).relative_error,
-            })
-        })
-        .collect()
+    let Ok(unseen) = measured.select(&every(1, STEPS[0])) else { return Ok(Vec::new()) };
+    let mut trials = Vec::new();
+    for step in STEPS.into_iter().filter(|&step| set.len().div_ceil(step) >= LEAST_FRAMES) {
+        progress.doing(DOING)?;
+        let frames = every(0, step);
+        let (Ok(seen), Ok(seen_as_given)) = (set.select(&frames), measured.select(&frames)) else { continue };
+        let Ok(fit) = fit_parameterization(&seen, params) else { continue };
+        trials.push(FramesTrial {
+            every: step,
+            frames: seen.len(),
+            training: relative_error(fit.model.clone(), &seen_as_given),
+            unseen: relative_error(fit.model, &unseen),
+        });
+    }
+    Ok(trials)
+}
+
+fn relative_error(model: Model, set: &ExampleSet) -> Option<f64> {
+    evaluate_against(&Arc::new(model), set).relative_error
 }
 
 #[cfg(test)]
