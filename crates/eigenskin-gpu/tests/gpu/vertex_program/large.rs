@@ -3,13 +3,13 @@
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::BaseSkinning;
 
+use super::compare::check;
+use super::random_models::{Random, Shape, model, pose};
 use crate::adapter::context;
-use crate::compare::check;
-use crate::random_models::{Random, Shape, model, pose};
 
 #[test]
 fn a_hundred_instances_each_in_a_pose_of_its_own() {
-    let Some(context) = context() else { return };
+    let context = context();
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
         let model =
             model(Shape { seed: 11, base, joints: 6, influences: 8, rings: 11, layers: 6, offset: 1.0 });

@@ -6,8 +6,8 @@ use eigenskin_gpu::render::{
 };
 use eigenskin_gpu::{GpuContext, GpuError, wgpu};
 
+use super::{SQUARE, TRIANGLES, params, straight};
 use crate::adapter::context;
-use crate::{SQUARE, TRIANGLES, params, straight};
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 const SIZE: [u32; 2] = [40, 30];
@@ -54,7 +54,7 @@ fn drawn(context: &GpuContext, renderer: &mut LiveRenderer, frame: &LiveFrame) -
 
 #[test]
 fn clay_has_the_colour_that_still_pictures_give_it() {
-    let Some(context) = context() else { return };
+    let context = context();
     let mut live = square_on(context);
     let camera = straight([20.0, 15.0]);
     let normals = [Vec3::Z; 4];
@@ -79,7 +79,7 @@ fn clay_has_the_colour_that_still_pictures_give_it() {
 
 #[test]
 fn heat_is_the_distance_from_another_shape() {
-    let Some(context) = context() else { return };
+    let context = context();
     let mut live = square_on(context);
     let camera = straight([20.0, 15.0]);
     let normals = [Vec3::Z; 4];
@@ -102,7 +102,7 @@ fn heat_is_the_distance_from_another_shape() {
 
 #[test]
 fn edges_are_drawn_and_frames_may_change_their_size() {
-    let Some(context) = context() else { return };
+    let context = context();
     let mut live = square_on(context);
     let camera = straight([20.0, 15.0]);
     let shape = live.shape(&SQUARE, &[Vec3::Z; 4]).unwrap();
@@ -133,7 +133,7 @@ fn edges_are_drawn_and_frames_may_change_their_size() {
 
 #[test]
 fn shapes_of_another_mesh_are_refused() {
-    let Some(context) = context() else { return };
+    let context = context();
     let refused = LiveRenderer::new(context, FORMAT, &[[0, 1, 4]], 4, &HEAT);
     assert!(matches!(refused, Err(GpuError::NoSuchVertex { triangle: 0, vertex: 4, vertices: 4 })));
     let live = square_on(context);

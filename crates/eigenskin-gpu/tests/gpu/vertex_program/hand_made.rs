@@ -3,16 +3,14 @@
 use std::sync::Arc;
 
 use eigenskin_core::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kernel, Tail};
-use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
+use eigenskin_core::glam::{DAffine3, DVec3, Vec3, Vec4};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::{DisplacementBasis, Layer, Model, Stage};
-use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::{Influence, SkinWeights};
-
-use crate::random_models::Random;
+use eigenskin_gltf::conformance::random::Random;
 
 /// A strip along x from 0 to 2 with a control and `joints` joints in a row; vertex i has joints i, i + 1 …,
 /// at most `influences` of them.
@@ -46,7 +44,7 @@ pub fn rig(vertices: usize, joints: usize, influences: usize, unit: f64) -> Arc<
 
 /// A layer with `components` random fields, as large as a tenth of the unit.
 pub fn layer(support: Vec<u32>, components: usize, stage: Stage, normals: bool, unit: f64) -> Layer {
-    let mut random = Random(support.len() as u64 + 17);
+    let mut random = Random::new(support.len() as u64 + 17);
     let count = components * support.len();
     let mut field = |half: f64| (0..count).map(|_| random.vector(half).as_vec3()).collect::<Vec<Vec3>>();
     let basis = DisplacementBasis {
@@ -74,16 +72,8 @@ pub fn model(rig: Arc<Rig>, base: BaseSkinning, layers: Vec<Layer>) -> Arc<Model
     Arc::new(Model::new(rig, base, layers).unwrap())
 }
 
-/// Joints turn by up to `turn` in any direction, stretch by up to `stretch` of their length, and shift.
-pub fn pose(rig: &Rig, seed: u64, turn: f64, stretch: f64, unit: f64) -> Pose {
-    let mut random = Random(seed);
-    let skeleton = rig.skeleton();
-    let mut local = skeleton.parent_from_joint(skeleton.rest_from_joint());
-    for transform in &mut local {
-        let rotation = eigenskin_core::glam::DQuat::from_scaled_axis(random.vector(turn));
-        *transform *= DAffine3::from_rotation_translation(rotation, random.vector(0.05 * unit));
-        *transform *= DAffine3::from_scale(DVec3::ONE + random.vector(stretch));
-    }
-    let world_from_joint = skeleton.forward_kinematics(&local);
-    Pose { world_from_joint, controls: vec![random.between(-1.0, 1.0)] }
+/// Rest tangents: any direction along the skin, signs taking turns.
+pub fn tangents(model: &Model) -> Vec<Vec4> {
+    let normals = model.rig().mesh().normals().iter().enumerate();
+    normals.map(|(i, n)| n.any_orthonormal_vector().extend(if i % 3 == 0 { -1.0 } else { 1.0 })).collect()
 }

@@ -1,12 +1,5 @@
 //! The vertex program against the reference evaluator, its twins and the conformance vectors.
-#![allow(
-    clippy::unwrap_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a test may fail, and says what it left out"
-)]
 
-mod adapter;
 mod bytes;
 mod capture;
 mod compare;
@@ -15,7 +8,7 @@ mod cost;
 mod hand_made;
 mod large;
 mod random;
-#[path = "../../../eigenskin-core/tests/all/packed/random_models.rs"]
+#[path = "../../../../eigenskin-core/tests/all/packed/random_models.rs"]
 mod random_models;
 mod refusals;
 mod special;

@@ -10,18 +10,13 @@ use eigenskin_core::skinning::PosedSkinning;
 use eigenskin_gpu::cpu::PosedVertex;
 use eigenskin_gpu::{GpuContext, GpuInstances, GpuModel, GpuModelParams, Storage};
 
-use crate::capture::{computed, computed_by_twin, drawn};
+use super::capture::{computed, computed_by_twin, drawn};
+use super::hand_made::tangents;
 
 /// Allowed errors: positions in sizes of the character.
 pub const STORAGES: [(Storage, f64); 2] = [(Storage::F32, 1e-5), (Storage::F16, 1e-4)];
 /// Allowed error of normals and tangents, degrees.
 const DEGREES: f64 = 0.2;
-
-/// Rest tangents: any direction along the skin, signs taking turns.
-pub fn tangents(model: &Model) -> Vec<Vec4> {
-    let normals = model.rig().mesh().normals().iter().enumerate();
-    normals.map(|(i, n)| n.any_orthonormal_vector().extend(if i % 3 == 0 { -1.0 } else { 1.0 })).collect()
-}
 
 /// Poses instances and compares kernels and twins with the reference, both storages.
 pub fn check(context: &GpuContext, model: &Arc<Model>, poses: &[Pose], with_tangents: bool) {

@@ -5,21 +5,24 @@ use std::sync::Arc;
 
 use eigenskin_core::glam::Vec3;
 use eigenskin_gltf::conformance::{Expectations, cases};
+use eigenskin_gltf::document::Document;
+use eigenskin_gltf::model_of;
 use eigenskin_gpu::{GpuModel, GpuModelParams, Storage};
 
+use super::capture::{computed, drawn};
+use super::compare::posed;
 use crate::adapter::context;
-use crate::capture::{computed, drawn};
-use crate::compare::posed;
 
 #[test]
 fn both_kernels_play_the_conformance_models() {
-    let Some(context) = context() else { return };
+    let context = context();
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance");
     let mut played = 0;
     for case in cases::all().unwrap() {
         let text = std::fs::read_to_string(folder.join(format!("{}.json", case.name))).unwrap();
         let expected: Expectations = serde_json::from_str(&text).unwrap();
-        let (_, model) = eigenskin_io::read_model(&folder.join(&expected.model)).unwrap();
+        let glb = std::fs::read(folder.join(&expected.model)).unwrap();
+        let (_, model) = model_of(Document::from_bytes(&glb, None).unwrap()).unwrap();
         let model = Arc::new(model);
         let poses: Vec<_> = expected.poses.iter().map(|pose| pose.pose(&model).unwrap()).collect();
         let params = GpuModelParams { storage: Storage::F32, ..GpuModelParams::default() };

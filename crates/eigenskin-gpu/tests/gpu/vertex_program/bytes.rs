@@ -6,13 +6,12 @@ use eigenskin_gpu::frame::FrameTables;
 use eigenskin_gpu::tables::{HEAVIEST, ModelTables, Storage};
 use eigenskin_gpu::{GpuInstances, GpuModel, GpuModelParams};
 
+use super::hand_made::{layer, model, rig, tangents};
 use crate::adapter::context;
-use crate::compare::tangents;
-use crate::hand_made::{layer, model, rig};
 
 #[test]
 fn bytes_are_what_counting_by_hand_gives() {
-    let Some(context) = context() else { return };
+    let context = context();
     // Vertices with 1, 2 and 3 joints: 6 influences. Vertices 0 and 2 carry two displacements and two
     // normal corrections each: 8 in all.
     let rig = rig(3, 3, 3, 1.0);
@@ -43,33 +42,4 @@ fn bytes_are_what_counting_by_hand_gives() {
     assert_eq!(with_after.bytes_per_vertex(), 40.0 + (48.0 + 4.0 * 16.0) / 3.0);
     assert_eq!(with_after.frames(), [HEAVIEST; 2]);
     assert_eq!(size_of_val(&FrameTables::new(&with_after, 1).counts()), 32);
-}
-
-/// A vertex lists what reaches it and nothing else.
-#[test]
-fn lists_are_as_long_as_supports_say() {
-    let rig = rig(5, 2, 2, 1.0);
-    let after = Stage::AfterSkinning { frame: Frame::Joint(1) };
-    let layers = vec![
-        layer(vec![1, 3], 3, Stage::BeforeSkinning, true, 1.0),
-        layer(vec![3], 1, after, false, 1.0),
-        layer(vec![0, 3], 2, Stage::BeforeSkinning, false, 1.0),
-    ];
-    for storage in [Storage::F32, Storage::F16] {
-        let model = model(rig.clone(), BaseSkinning::LinearBlend, layers.clone());
-        let tables = ModelTables::new(&model, storage, &[]).unwrap();
-        let counts: Vec<[u32; 3]> = tables
-            .vertices()
-            .windows(2)
-            .map(|pair| {
-                let [own, next] = [pair[0], pair[1]];
-                [
-                    own.first_turning - own.first_before,
-                    own.first_after - own.first_turning,
-                    next.first_before - own.first_after,
-                ]
-            })
-            .collect();
-        assert_eq!(counts, [[2, 0, 0], [3, 3, 0], [0, 0, 0], [5, 3, 1], [0, 0, 0]]);
-    }
 }

@@ -6,14 +6,14 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::{GpuModel, GpuModelParams, SkinCompute, Storage, wgpu};
 
+use super::compare::posed;
+use super::random_models::{Random, Shape, model, pose};
 use crate::adapter::context;
-use crate::compare::posed;
-use crate::random_models::{Random, Shape, model, pose};
 
 #[test]
 #[ignore = "prints times, asserts nothing; a stage of check"]
 fn time_of_a_frame() {
-    let Some(context) = context() else { return };
+    let context = context();
     for storage in [Storage::F32, Storage::F16] {
         let base = BaseSkinning::LinearBlend;
         let model =
