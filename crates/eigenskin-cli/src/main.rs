@@ -61,6 +61,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "gpu")]
     keep_drivers_quiet();
     let cli = Cli::parse();
     end_cleanly_when_interrupted();
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
 
 /// Mesa's Vulkan layer that sorts GPUs asks Wayland which is in use, and without a session (containers,
 /// `sudo`) complains on standard error. There is nothing to sort by then, so the layer is left out.
+#[cfg(feature = "gpu")]
 #[allow(unsafe_code, reason = "there is no safe way to change what a C library reads")]
 fn keep_drivers_quiet() {
     if cfg!(target_os = "linux") && std::env::var_os("XDG_RUNTIME_DIR").is_none() {

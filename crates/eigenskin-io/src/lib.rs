@@ -221,3 +221,8 @@ fn gltf_error(path: &Path, error: gltf::GltfError) -> ReadError {
 fn npz_error(path: &Path, error: NpzError) -> ReadError {
     ReadError::Npz { path: path.into(), error: Box::new(error) }
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

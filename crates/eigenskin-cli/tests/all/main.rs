@@ -11,6 +11,7 @@ mod coupling;
 mod examples_editing;
 mod large_cache;
 mod manners;
+mod old_versions;
 mod parameterization;
 mod psd;
 mod render;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::support::eigenskin;
-use crate::support::pictures::{arm_files, decoded, succeeded};
+use crate::support::pictures::{arm_files, assert_golden_pictures, decoded, succeeded};
 
 fn refused(arguments: &[&str]) -> String {
     let output = eigenskin(arguments);
@@ -38,10 +38,41 @@ fn stills_and_animations_are_painted_on_the_cpu() {
     assert!(steps.1 > 2 * 70 && steps.0 < five.0);
     let (_, patterns) = render(&["--components"]);
     assert!(painted(&patterns.3, [255; 3]) > 500);
+    // Lines along edges darken what is there.
+    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    let (_, plain) = render(&["--show", "model"]);
+    let (_, lines) = render(&["--show", "model", "--wireframe"]);
+    assert!(sum(&lines.3) < sum(&plain.3) && plain.0 == lines.0);
     // One second at two frames; a whole turn takes four.
     let (_, around) = render(&["--turntable", "--rate", "2", "--show", "model"]);
     assert_eq!(around.2, 8);
     assert!(painted(&around.3, [255; 3]) > 200);
+}
+
+#[test]
+fn whole_pictures_are_as_they_were() {
+    assert_golden_pictures();
+}
+
+/// `--cpu` is not needed then, and the variable cannot ask for what is not there.
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn without_the_feature_everything_is_painted_on_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let [model, poses] = arm_files(folder.path());
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_string();
+    let arguments = ["render", &model, "--truth", &poses, "--size", "60x70", "-o"];
+    let (own, cpu) = (name("own.png"), name("cpu.png"));
+    assert!(succeeded(&[&arguments[..], &[&own]].concat()).contains("CPU"));
+    succeeded(&[&arguments[..], &[&cpu, "--cpu"]].concat());
+    assert_eq!(std::fs::read(own).unwrap(), std::fs::read(cpu).unwrap());
+    let report = name("report.html");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eigenskin"));
+    command.args(["evaluate", &model, "--truth", &poses, "--report", &report]);
+    let output = command.env("EIGENSKIN_PAINTER", "gpu").output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("EIGENSKIN_PAINTER is gpu") && error.contains("--features gpu"), "{error}");
 }
 
 #[test]

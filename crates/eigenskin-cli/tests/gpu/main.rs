@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 
 use support::command::eigenskin;
-use support::pictures::{arm_files, decoded, succeeded};
+use support::pictures::{arm_files, assert_golden_pictures, decoded, succeeded};
 
 #[test]
 fn the_gpu_paints_the_same_picture() {
@@ -29,42 +29,10 @@ fn the_gpu_paints_the_same_picture() {
     assert!(sum(&decoded(&name("lines.png")).3) < sum(&gpu.3));
 }
 
-/// Backgrounds, captions and legends as they were, and shapes between them. GPUs round differently and so do
-/// compilers, so a few pixels may differ a little. `EIGENSKIN_WRITE_GOLDEN=1` writes the pictures anew: look
-/// at them before they are committed.
+/// Though they were painted on another GPU, or on the CPU.
 #[test]
 fn whole_pictures_are_as_they_were() {
-    let folder = tempfile::tempdir().unwrap();
-    let [model, poses] = arm_files(folder.path());
-    let out = folder.path().join("out.png").to_str().unwrap().to_string();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-    let views: [(&str, &[&str]); 3] = [
-        ("heat", &["--show", "truth,linear,linear-error,model-error", "--view", "front"]),
-        ("dark", &["--up-to", "1", "--columns", "2", "--dark"]),
-        ("components", &["--components"]),
-    ];
-    for (name, more) in views {
-        let truth: &[&str] = if name == "components" { &[] } else { &["--truth", &poses] };
-        let arguments = [&["render", &model, "--size", "150x130", "-o", &out], truth, more].concat();
-        let output = eigenskin(&arguments);
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let kept = golden.join(format!("{name}.png"));
-        if std::env::var_os("EIGENSKIN_WRITE_GOLDEN").is_some() {
-            std::fs::create_dir_all(&golden).unwrap();
-            std::fs::copy(&out, &kept).unwrap();
-            continue;
-        }
-        let (wanted, found) = (decoded(kept.to_str().unwrap()), decoded(&out));
-        assert_eq!((wanted.0, wanted.1), (found.0, found.1), "{name}: another size");
-        let paper = &wanted.3[..3];
-        let (mut inked, mut far) = (0, 0);
-        for (a, b) in wanted.3.chunks_exact(3).zip(found.3.chunks_exact(3)) {
-            inked += usize::from(a != paper || b != paper);
-            far += usize::from(a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > 16));
-        }
-        // A line of a caption is about two of a hundred.
-        assert!(inked > 5000 && far * 200 < inked, "{name}: {far} of {inked} pixels are far off");
-    }
+    assert_golden_pictures();
 }
 
 /// What must be installed, and that nothing is needed for the pictures of reports.

@@ -28,11 +28,11 @@ use eigenskin_io::vertex_cache::{CacheError, ClipExamplesError, ClipKeys, Corres
 pub const LARGE: u64 = 256 << 20;
 
 /// Poses in memory, shapes on disk.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LargeSet {
     rig: Arc<Rig>,
     poses: Vec<NamedPose>,
-    shapes: FrameFile,
+    shapes: Arc<FrameFile>,
     /// `example` → frame
     frame_of: Vec<usize>,
     /// how frames are shapes of the rig; as they are, where there is none
@@ -100,7 +100,7 @@ impl LargeSet {
             frame_of: keys.frame_of_key,
             drifted_rest: correspondence.rest_has_drifted().then_some(rest_frame),
             correspondence: Some(correspondence),
-            shapes,
+            shapes: Arc::new(shapes),
         };
         Ok((set, notes))
     }
@@ -120,7 +120,7 @@ impl LargeSet {
             rig: rig.clone(),
             frame_of: (0..poses.len()).collect(),
             poses,
-            shapes,
+            shapes: Arc::new(shapes),
             correspondence: None,
             drifted_rest: None,
         })
