@@ -40,9 +40,9 @@ fn a_model_keeps_the_weights_that_were_given() {
     assert_eq!(again, glb);
 
     // An independent reader sees the new weights, and the old ones as attributes of our own.
-    let (gltf, buffers, _) = gltf::import_slice(&glb).unwrap();
+    let gltf::Gltf { document: gltf, blob } = gltf::Gltf::from_slice(&glb).unwrap();
     let primitive = gltf.meshes().next().unwrap().primitives().next().unwrap();
-    let reader = primitive.reader(|buffer| Some(&buffers[buffer.index()]));
+    let reader = primitive.reader(|_| blob.as_deref());
     let weights: Vec<[f32; 4]> = reader.read_weights(0).unwrap().into_f32().collect();
     for (vertex, four) in weights.iter().enumerate() {
         let of_model: Vec<f32> = solved.rig.weights().of(vertex).iter().map(|i| i.weight).collect();

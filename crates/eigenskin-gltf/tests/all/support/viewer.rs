@@ -6,13 +6,15 @@ use eigenskin_core::glam::{DMat3, DMat4, DVec3, Mat4, Quat, Vec3};
 /// Positions and normals in scene space at a key of an animation.
 pub struct Viewer {
     pub document: gltf::Document,
-    buffers: Vec<gltf::buffer::Data>,
+    /// the binary part of the GLB: the one buffer that there is
+    binary: Vec<u8>,
 }
 
 impl Viewer {
     pub fn open(glb: &[u8]) -> Self {
-        let (document, buffers, _) = gltf::import_slice(glb).unwrap();
-        Self { document, buffers }
+        let gltf::Gltf { document, blob } = gltf::Gltf::from_slice(glb).unwrap();
+        assert_eq!(document.buffers().count(), 1);
+        Self { document, binary: blob.unwrap() }
     }
 
     /// Positions, normals and morph weights.
@@ -20,7 +22,7 @@ impl Viewer {
         let mut locals: Vec<gltf::scene::Transform> = self.document.nodes().map(|n| n.transform()).collect();
         let mut weights = Vec::new();
         for channel in self.document.animations().nth(clip).unwrap().channels() {
-            let reader = channel.reader(|buffer| Some(&self.buffers[buffer.index()]));
+            let reader = channel.reader(|_| Some(&self.binary));
             let times: Vec<f32> = reader.read_inputs().unwrap().collect();
             let at = times.iter().position(|&t| t == time).unwrap();
             let (mut t, mut r, mut s) = locals[channel.target().node().index()].clone().decomposed();
@@ -63,7 +65,7 @@ impl Viewer {
         weights: &[f32],
         globals: &[DMat4],
     ) -> (Vec<Vec3>, Vec<Vec3>) {
-        let reader = primitive.reader(|buffer| Some(&self.buffers[buffer.index()]));
+        let reader = primitive.reader(|_| Some(&self.binary));
         let mut positions: Vec<Vec3> = reader.read_positions().unwrap().map(Vec3::from_array).collect();
         let mut normals: Vec<Vec3> = reader.read_normals().unwrap().map(Vec3::from_array).collect();
         for ((dp, dn, _), &weight) in reader.read_morph_targets().zip(weights) {
@@ -74,8 +76,7 @@ impl Viewer {
         }
         let mut blended = vec![globals[node.index()]; positions.len()];
         if let Some(skin) = node.skin() {
-            let binds =
-                skin.reader(|buffer| Some(&self.buffers[buffer.index()])).read_inverse_bind_matrices();
+            let binds = skin.reader(|_| Some(&self.binary)).read_inverse_bind_matrices();
             let binds: Vec<DMat4> = binds.unwrap().map(|m| Mat4::from_cols_array_2d(&m).as_dmat4()).collect();
             let joints: Vec<DMat4> =
                 skin.joints().zip(&binds).map(|(joint, bind)| globals[joint.index()] * *bind).collect();

@@ -1,4 +1,8 @@
 //! The tables that go to the GPU, and what is refused before one is asked.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
+#[path = "../gpu/vertex_program/hand_made.rs"]
+mod hand_made;
 
 use std::sync::Arc;
 
@@ -7,8 +11,8 @@ use eigenskin_core::model::{Frame, Model, Stage};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gpu::GpuError;
 use eigenskin_gpu::tables::{ModelTables, Storage};
+use hand_made::{layer, model, rig, tangents};
 
-use crate::hand_made::{layer, model, rig, tangents};
 
 /// A vertex lists what reaches it and nothing else.
 #[test]
