@@ -11,6 +11,7 @@ use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::model::{Model, Stage};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::coupling::Coupling;
 use eigenskin_fit::method::psd::{PrototypeParams, merge_fields};
@@ -169,6 +170,16 @@ fn many_poses_give_the_model_of_memory() {
     }
 }
 
+/// Notes how much is done.
+struct Steps<'a>(&'a Mutex<Vec<usize>>);
+
+impl Progress for Steps<'_> {
+    fn step(&self, step: Step<'_>) -> Result<(), Cancelled> {
+        self.0.lock().unwrap().push(step.done);
+        Ok(())
+    }
+}
+
 /// An interrupted run goes on where it was, and does not read again what it has.
 #[test]
 fn an_interrupted_run_goes_on() {
@@ -178,8 +189,7 @@ fn an_interrupted_run_goes_on() {
     write_pc2(&path, &scene.frames(), 0.0, 1.0).unwrap();
     let fitted = |scratch: &Scratch, steps: &Mutex<Vec<usize>>| {
         let set = large(&scene, &path, scratch);
-        let told = |done, _| steps.lock().unwrap().push(done);
-        let seen = set.observe(BaseSkinning::LinearBlend, false, scratch, &told)?;
+        let seen = set.observe(BaseSkinning::LinearBlend, false, scratch, &Steps(steps))?;
         let fit = fit_eigenskin_to(&seen, &EigenSkinParams::default()).unwrap();
         Ok::<_, LargeSetError>(shown(fit.model, &others))
     };
