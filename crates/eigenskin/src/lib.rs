@@ -6,6 +6,7 @@ pub mod example_source;
 pub mod frame_slice;
 pub mod jobs;
 pub mod large_set;
+pub mod pose_source;
 pub mod rig_source;
 
 pub use eigenskin_characters as characters;
