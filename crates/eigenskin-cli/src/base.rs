@@ -129,23 +129,6 @@ impl OpenBase {
         inverting.finish(output);
         Ok(ExampleSet::new(rig, examples)?)
     }
-
-    /// Pulls one example back through the box; how that went goes to `output` and comes back for
-    /// machines.
-    pub fn invert_one(
-        &mut self,
-        rig: &Rig,
-        example: &mut Example,
-        output: &Output,
-        quiet: bool,
-    ) -> Result<Option<Value>> {
-        if self.black_box.is_none() {
-            return Ok(None);
-        }
-        let mut inverting = Inverting::new(self, 1, quiet);
-        example.inverted = Some(inverting.invert(rig, example)?);
-        Ok(Some(inverting.finish(output)))
-    }
 }
 
 /// Examples on their way back to rest.

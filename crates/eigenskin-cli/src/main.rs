@@ -7,10 +7,9 @@ mod commands;
 mod example_source;
 mod fitting;
 mod frames;
-mod invertibility;
+mod inverted;
 mod joint_map;
 mod large;
-mod mirror_examples;
 mod output;
 mod painter;
 mod pictures;
@@ -109,6 +108,7 @@ const INTERRUPTED: i32 = 130;
 fn end_cleanly_when_interrupted() {
     // Without a handler the command works all the same; only its temporary files could stay.
     let _ = ctrlc::set_handler(|| {
+        progress::interrupt();
         eigenskin::io::atomic::abandon_unfinished();
         std::process::exit(INTERRUPTED);
     });
