@@ -10,6 +10,7 @@ pub mod bvh;
 pub mod error;
 pub mod external_box;
 pub mod frame_file;
+mod joint_map;
 pub mod npz;
 pub mod pose_file;
 pub mod posed_shapes;

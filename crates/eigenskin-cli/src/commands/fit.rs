@@ -24,7 +24,7 @@ use crate::fitting::summary;
 use crate::output::{Output, bytes, counted};
 use crate::progress::Terminal;
 use crate::solved_weights::{self, SolveArgs};
-use crate::{inversion, painter, rigs};
+use crate::{inverted, painter, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -168,7 +168,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             simulation: simulation.as_ref(),
         };
         let view = reports::default_view(args.is_z_up());
-        let style = PageStyle { painter: painter::for_reports()?, view, unit: LengthUnit::of_a_rig(args.unit) };
+        let style =
+            PageStyle { painter: painter::for_reports()?, view, unit: LengthUnit::of_a_rig(args.unit) };
         reports::write_report(path, &fit_report(&page, &style, &Terminal::new(quiet))?)?;
     }
     let mut figures = serde_json::to_value(&outcome)?;
@@ -182,11 +183,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 impl Args {
     fn inputs(&self) -> Result<FitInputs> {
         let examples = self.clip.source(self.examples.as_deref(), "--examples")?;
-        let rig = RigSource {
-            path: self.rig.clone(),
-            skin: self.skin.clone(),
-            parents: self.parents.clone(),
-        };
+        let rig =
+            RigSource { path: self.rig.clone(), skin: self.skin.clone(), parents: self.parents.clone() };
         let scratch = self.large.scratch.clone().unwrap_or_else(|| {
             let mut name = self.output.as_os_str().to_owned();
             name.push(".scratch");
@@ -268,7 +266,7 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
 fn print_inputs(output: &Output, inputs: &FitInputs, job: &Fit) {
     rigs::print_file(output, &inputs.rig.path, &job.rig.file);
     if let Some(guess) = &job.rig.guessed {
-        rigs::print_guess(output, job.rig.rig(), guess);
+        rigs::tell_references(job.rig.rig(), guess, " (--parents FILE.toml to correct)", output);
     }
     for note in &job.notes {
         output.item("shapes", note);
@@ -309,7 +307,7 @@ fn kept_in_rig(inputs: &FitInputs) -> Option<&'static str> {
 
 fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) {
     if let Some(inverted) = &outcome.inverted {
-        inversion::print(output, inverted);
+        inverted::tell(inverted, output);
     }
     if let (Some(solved), Some(params)) = (&outcome.solved, &job.settings.solve_weights) {
         solved_weights::print(output, solved, params.influences);

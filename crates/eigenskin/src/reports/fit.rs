@@ -75,7 +75,8 @@ pub fn fit_report<'a>(
     let footing = SameFooting { training: examples, eigenskin: &eigenskin, psd: &psd_params };
     let Methods { methods, unmeasured } =
         methods_side_by_side(Some(footing), &[examples], left_out.is_some(), progress)?;
-    let weights = outcome.solved.as_ref().map(|solved| format!("Skin weights: {}.", weights_sentence(solved)));
+    let weights =
+        outcome.solved.as_ref().map(|solved| format!("Skin weights: {}.", weights_sentence(solved)));
     Ok(Report {
         title: page.title.clone(),
         notes: [format!("Learnt from {}.", page.examples_name)]
