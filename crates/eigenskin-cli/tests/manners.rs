@@ -32,6 +32,19 @@ fn every_command_has_help_with_an_example() {
     assert_eq!((version.status.code(), version.stdout), (Some(0), expected.into_bytes()));
 }
 
+/// The help lists it all the same.
+#[cfg(not(feature = "window"))]
+#[test]
+fn view_says_how_to_get_the_window() {
+    for arguments in [&["view"][..], &["view", "model.glb", "--port", "0"]] {
+        let output = eigenskin(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.lines().count()), (Some(1), 1), "{error}");
+        assert!(error.contains("cargo install eigenskin-cli --features window"), "{error}");
+        assert!(error.contains("cargo run --release --features window -- view"), "{error}");
+    }
+}
+
 /// The commands on a small character, each with what it needs.
 fn usual_runs(folder: &Path) -> Vec<Vec<String>> {
     let path = |name: &str| folder.join(name).to_str().unwrap().to_string();

@@ -74,12 +74,18 @@ fn stills_and_animations_are_painted_on_the_cpu() {
     assert!(steps.1 > 2 * 70 && steps.0 < five.0);
     let (_, patterns) = render(&["--components"]);
     assert!(painted(&patterns.3, [255; 3]) > 500);
+    // Lines along edges darken what is there.
+    let sum = |bytes: &[u8]| bytes.iter().map(|&byte| u64::from(byte)).sum::<u64>();
+    let (_, plain) = render(&["--show", "model"]);
+    let (_, lines) = render(&["--show", "model", "--wireframe"]);
+    assert!(sum(&lines.3) < sum(&plain.3) && plain.0 == lines.0);
     // One second at two frames; a whole turn takes four.
     let (_, around) = render(&["--turntable", "--rate", "2", "--show", "model"]);
     assert_eq!(around.2, 8);
     assert!(painted(&around.3, [255; 3]) > 200);
 }
 
+#[cfg(feature = "gpu")]
 #[test]
 fn the_gpu_paints_the_same_picture() {
     let folder = tempfile::tempdir().unwrap();
@@ -157,7 +163,29 @@ fn whole_pictures_are_as_they_were() {
     }
 }
 
+/// `--cpu` is not needed then, and the variable cannot ask for what is not there.
+#[cfg(not(feature = "gpu"))]
+#[test]
+fn without_the_feature_everything_is_painted_on_the_cpu() {
+    let folder = tempfile::tempdir().unwrap();
+    let [model, poses] = arm_files(folder.path());
+    let name = |file: &str| folder.path().join(file).to_str().unwrap().to_string();
+    let arguments = ["render", &model, "--truth", &poses, "--size", "60x70", "-o"];
+    let (own, cpu) = (name("own.png"), name("cpu.png"));
+    assert!(succeeded(&[&arguments[..], &[&own]].concat()).contains("CPU"));
+    succeeded(&[&arguments[..], &[&cpu, "--cpu"]].concat());
+    assert_eq!(std::fs::read(own).unwrap(), std::fs::read(cpu).unwrap());
+    let report = name("report.html");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_eigenskin"));
+    command.args(["evaluate", &model, "--truth", &poses, "--report", &report]);
+    let output = command.env("EIGENSKIN_PAINTER", "gpu").output().unwrap();
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.contains("EIGENSKIN_PAINTER is gpu") && error.contains("--features gpu"), "{error}");
+}
+
 /// What must be installed, and that nothing is needed for the pictures of reports.
+#[cfg(feature = "gpu")]
 #[test]
 fn without_a_driver_one_sentence_says_what_to_install() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,6 +217,7 @@ fn without_a_driver_one_sentence_says_what_to_install() {
 }
 
 /// The report's pictures are the GPU's where it paints, and show the same.
+#[cfg(feature = "gpu")]
 #[test]
 fn reports_are_painted_on_the_gpu() {
     let folder = tempfile::tempdir().unwrap();
@@ -215,6 +244,7 @@ fn reports_are_painted_on_the_gpu() {
 }
 
 /// The pixels of all pictures within a page.
+#[cfg(feature = "gpu")]
 fn pictures_of(page: &str) -> Vec<Vec<u8>> {
     use base64::Engine;
     let files = page.split("data:image/png;base64,").skip(1);

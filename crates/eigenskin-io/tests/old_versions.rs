@@ -426,8 +426,9 @@ impl Differences {
                 for (wanted, found) in programs.values().zip(found_programs.values()) {
                     // Files beside the box get the path of its folder.
                     let names = |words: &[String]| -> Vec<String> {
-                        let name = |word: &String| Path::new(word).file_name().map(|n| n.to_owned());
-                        words.iter().filter_map(name).map(|n| n.into_string().unwrap()).collect()
+                        let name =
+                            |word: &String| Path::new(word).file_name().unwrap().to_str().unwrap().into();
+                        words.iter().map(name).collect()
                     };
                     all.same("a command", &names(wanted), &names(found));
                 }
@@ -547,8 +548,9 @@ impl Differences {
     }
 
     fn number(&mut self, what: &str, wanted: f64, found: f64, allowed: f64) {
-        // Not `>`: what is no number differs from everything.
-        if !((wanted - found).abs() <= allowed) {
+        // What is no number is near nothing.
+        let is_near = (wanted - found).abs() <= allowed;
+        if !is_near {
             self.sentences.push(format!("{what}: {found:e}, was {wanted:e} (allowed: {allowed:e})"));
         }
     }

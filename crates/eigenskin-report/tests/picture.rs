@@ -113,6 +113,27 @@ fn a_sphere_covers_its_disc_and_is_lit_from_the_upper_left() {
     assert!(brightness(centre, centre) > brightness(centre + 55, centre + 55));
 }
 
+/// The two triangles of a square share its diagonal: with lines it is dark, and the middle of a triangle is
+/// as it was.
+#[test]
+fn lines_lie_along_edges() {
+    let mesh = two_squares();
+    let draw = |wireframe: bool| {
+        let params = PictureParams { wireframe, ..small() };
+        let panel = at_rest(&mesh, "", Surface::Skin);
+        Picture::decode(&draw_panels(&CpuPainter, &mesh, &[panel], &params).unwrap())
+    };
+    let (plain, lines) = (draw(false), draw(true));
+    // The nearer square covers x from 0 to 2 of −1 to 2, at 64 pixels per unit.
+    let at = |picture: &Picture, x: f64, y: f64| {
+        let place = |offset: f64| (MARGIN as f64 + 100.0 + 64.0 * offset) as usize;
+        i32::from(picture.at(place(x - 0.5), place(-y))[1])
+    };
+    assert_eq!(at(&plain, 1.5, -0.5), at(&lines, 1.5, -0.5));
+    let (before, after) = (at(&plain, 1.0, 0.0), at(&lines, 1.0, 0.0));
+    assert!(after < before - 30, "{before} {after}");
+}
+
 /// Heat 0 is pale and heat 1 dark, so the colour tells which square is in front.
 #[test]
 fn the_nearer_surface_wins_in_any_order() {

@@ -16,5 +16,6 @@ pub mod reproduce;
 pub mod simulate;
 pub mod style;
 pub mod suggest;
+#[cfg_attr(not(feature = "window"), path = "view_not_built.rs")]
 pub mod view;
 pub mod weights;

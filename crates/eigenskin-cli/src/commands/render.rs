@@ -69,7 +69,7 @@ pub struct Args {
     #[arg(long)]
     dark: bool,
     /// Draw lines along all edges
-    #[arg(long, conflicts_with = "cpu")]
+    #[arg(long)]
     wireframe: bool,
     /// Paint on the CPU
     #[arg(long)]
@@ -96,9 +96,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         view,
         background: if args.dark { Background::Dark } else { Background::Light },
         heat: HeatScale { maximum: None, label: format!("error in {}", unit.name) },
+        wireframe: args.wireframe,
         ..PictureParams::default()
     };
-    let painter = painter::chosen(args.cpu, args.wireframe)?;
+    let painter = painter::chosen(args.cpu)?;
     output.item("painter", painter.name());
     let frames = if let Some(clip) = &args.play {
         clip_frames(args, &file, clip, &subject, &params)?

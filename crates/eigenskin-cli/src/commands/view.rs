@@ -11,9 +11,9 @@ use eigenskin::model::Model;
 use eigenskin::nearest_name;
 use eigenskin::report::picture::heat_colours;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_view::message::{Shown, Step};
-use eigenskin_view::recording::Recording;
-use eigenskin_view::{LengthUnit, Subject, ViewOptions};
+use eigenskin_studio::message::{Shown, Step};
+use eigenskin_studio::recording::Recording;
+use eigenskin_studio::{LengthUnit, Subject, ViewOptions};
 
 use crate::output::Output;
 use crate::{report, rigs};
@@ -108,10 +108,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
                 bail!("--screenshot writes a .png file, not {}", path.display());
             }
-            eigenskin_view::screenshot(subject, options, path)?;
+            eigenskin_studio::screenshot(subject, options, path)?;
             output.item("written", path.display().to_string());
         }
-        None => eigenskin_view::show(subject, options, |port| {
+        None => eigenskin_studio::show(subject, options, |port| {
             output.item("listening", format!("ws://127.0.0.1:{port}"));
         })?,
     }

@@ -4,6 +4,7 @@
 
 use eigenskin_characters::hand;
 use eigenskin_core::glam::Vec3;
+use eigenskin_core::mesh::Mesh;
 use eigenskin_gpu::render::GpuPainter;
 use eigenskin_report::picture::painter::{CpuPainter, PanelPainter};
 use eigenskin_report::picture::{Panel, PictureParams, Surface, View, draw_cutouts, draw_panels};
@@ -33,14 +34,22 @@ fn panels_look_alike_whoever_paints() {
         panel(Surface::Displacement { vectors: &vectors, scale: 1.0 }),
     ];
     let view = View { from_direction: Vec3::new(0.3, -0.4, 1.0), ..View::default() };
-    let params = PictureParams { panel_width: 200, panel_height: 240, view, ..PictureParams::default() };
+    let plain = PictureParams { panel_width: 200, panel_height: 240, view, ..PictureParams::default() };
+    let lines = PictureParams { wireframe: true, ..plain.clone() };
     let gpu = GpuPainter::new(context);
-    let draw = |painter: &dyn PanelPainter| draw_panels(painter, mesh, &panels, &params).unwrap();
-    let ((a, channels), (b, _)) = (decoded(&draw(&CpuPainter)), decoded(&draw(&gpu)));
+    for (name, params) in [("", &plain), ("-lines", &lines)] {
+        compare(&gpu, mesh, &panels, params, name);
+    }
+}
+
+fn compare(gpu: &GpuPainter, mesh: &Mesh, panels: &[Panel], params: &PictureParams, name: &str) {
+    let draw = |painter: &dyn PanelPainter| draw_panels(painter, mesh, panels, params).unwrap();
+    let ((a, channels), (b, _)) = (decoded(&draw(&CpuPainter)), decoded(&draw(gpu)));
     assert_eq!((a.len(), channels), (b.len(), 3));
     if let Some(folder) = std::env::var_os("EIGENSKIN_SHOW_PICTURES") {
-        std::fs::write(std::path::Path::new(&folder).join("cpu.png"), draw(&CpuPainter)).unwrap();
-        std::fs::write(std::path::Path::new(&folder).join("gpu.png"), draw(&gpu)).unwrap();
+        std::fs::write(std::path::Path::new(&folder).join(format!("cpu{name}.png")), draw(&CpuPainter))
+            .unwrap();
+        std::fs::write(std::path::Path::new(&folder).join(format!("gpu{name}.png")), draw(gpu)).unwrap();
     }
     let off: Vec<u8> = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).collect();
     let mean = off.iter().map(|&off| f64::from(off)).sum::<f64>() / off.len() as f64;
@@ -48,8 +57,8 @@ fn panels_look_alike_whoever_paints() {
     println!("mean difference {mean:.3} of 255, {far} of {} bytes differ by more than 24", off.len());
     assert!(mean < 1.5 && far * 100 < off.len());
 
-    let cutouts = |painter: &dyn PanelPainter| draw_cutouts(painter, mesh, &panels, &params).unwrap();
-    let (cpu, gpu) = (cutouts(&CpuPainter), cutouts(&gpu));
+    let cutouts = |painter: &dyn PanelPainter| draw_cutouts(painter, mesh, panels, params).unwrap();
+    let (cpu, gpu) = (cutouts(&CpuPainter), cutouts(gpu));
     assert_eq!(cpu.heat_maximum, gpu.heat_maximum);
     let opacity = |file: &[u8]| decoded(file).0.iter().skip(3).step_by(4).map(|&a| f64::from(a)).sum::<f64>();
     let (a, b) = (opacity(&cpu.files[0]), opacity(&gpu.files[0]));

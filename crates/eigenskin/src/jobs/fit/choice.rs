@@ -1,38 +1,51 @@
-//! `--method auto`: what predicts left-out examples best.
+//! The method that predicts left-out examples best.
 
 use std::sync::Arc;
 
-use anyhow::{Result, bail};
-use eigenskin::driver::Kernel;
-use eigenskin::drivers::Ridge;
-use eigenskin::examples::ExampleSet;
-use eigenskin::method::{Coupling, EigenSkinParams, ParameterizationParams};
-use eigenskin::metrics::evaluate_against;
-use eigenskin::mover::{Mover, moved_by_poses};
-use serde_json::{Value, json};
+use eigenskin_core::driver::Kernel;
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::mover::{Mover, moved_by_poses};
+use eigenskin_core::progress::Progress;
+use eigenskin_fit::drivers::Ridge;
+use eigenskin_fit::method::{Coupling, EigenSkinParams, ParameterizationParams};
+use eigenskin_fit::metrics::evaluate_against;
+use serde::Serialize;
 
-use super::MethodParams;
-use super::options::Method;
+use super::FitJobError;
+use super::method::{LearnError, Method};
 
 /// What was chosen, and why.
-pub struct AutoChoice {
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct MethodChoice {
+    /// name of what was chosen, as in `tried`
+    pub chosen: String,
+    /// parts that examples were left out in, in turn
+    pub folds: usize,
+    /// ‖model − truth‖ / ‖skinning − truth‖ over all examples, each against a model learnt without it
+    pub left_out_error: f64,
+    /// all that was tried, in order
+    pub tried: Vec<Tried>,
     /// how to learn
-    pub params: MethodParams,
-    /// its name on the command line
+    #[serde(skip)]
     pub method: Method,
     /// displacement fields in all, where that was limited
+    #[serde(skip)]
     pub most: Option<usize>,
+}
+
+/// A way to learn that was tried.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Tried {
     /// for people
-    pub sentences: [String; 2],
-    /// for machines
-    pub json: Value,
+    pub name: String,
+    /// as [`MethodChoice::left_out_error`]
+    pub left_out_error: f64,
 }
 
 /// A way to learn that is tried.
 struct Candidate {
     name: String,
     method: Method,
-    params: MethodParams,
     /// displacement fields in all
     most: Option<usize>,
 }
@@ -46,66 +59,63 @@ const AS_GOOD: f64 = 1.02;
 /// A larger one must lower it to this share.
 const MUCH_BETTER: f64 = 0.9;
 
-/// Tries methods, then kernels, ridges and smaller budgets of the best one. `start` is what the other
-/// options ask for.
-pub fn choose(set: &ExampleSet, start: &EigenSkinParams, budget_is_given: bool) -> Result<AutoChoice> {
+/// Tries methods, then kernels, ridges and smaller budgets of the best one. `start` is what is wanted of
+/// EigenSkin; a budget that is given stays.
+pub(super) fn choose(
+    set: &ExampleSet,
+    start: &EigenSkinParams,
+    budget_is_given: bool,
+    progress: &dyn Progress,
+) -> Result<MethodChoice, FitJobError> {
     let folds = folds(set);
     if folds.len() < 2 {
-        bail!("--method auto needs two examples or more to leave some out; choose a method instead");
+        return Err(FitJobError::TooFewToLeaveOut);
     }
-    let mut tried: Vec<(String, f64)> = Vec::new();
+    let mut tried: Vec<Tried> = Vec::new();
     let mut best: Option<(Candidate, f64)> = None;
     let mut refused = None;
     for candidate in methods(set, start)? {
-        match left_out_error(set, &folds, &candidate) {
+        match left_out_error(set, &folds, &candidate, progress) {
             Ok(error) => {
-                tried.push((candidate.name.clone(), error));
+                tried.push(Tried { name: candidate.name.clone(), left_out_error: error });
                 if best.as_ref().is_none_or(|(_, least)| error < *least) {
                     best = Some((candidate, error));
                 }
             }
+            Err(FitJobError::Cancelled(error)) => return Err(error.into()),
             Err(error) => refused = Some(error),
         }
     }
     let Some((mut best, mut least)) = best else {
-        return Err(refused.unwrap_or_else(|| anyhow::anyhow!("no method can learn from these examples")));
+        return Err(refused.unwrap_or(FitJobError::NoMethod));
     };
     for (candidate, share) in refinements(&best, budget_is_given) {
-        let Ok(error) = left_out_error(set, &folds, &candidate) else { continue };
-        tried.push((candidate.name.clone(), error));
+        let error = match left_out_error(set, &folds, &candidate, progress) {
+            Ok(error) => error,
+            Err(FitJobError::Cancelled(error)) => return Err(error.into()),
+            Err(_) => continue,
+        };
+        tried.push(Tried { name: candidate.name.clone(), left_out_error: error });
         if error < share * least {
             (best, least) = (candidate, error);
         }
     }
-    let json = json!({
-        "chosen": best.name,
-        "folds": folds.len(),
-        "left_out_error": least,
-        "tried": tried.iter().map(|(name, error)| json!({ "name": name, "left_out_error": error })).collect::<Vec<_>>(),
-    });
-    let others: Vec<String> = tried
-        .iter()
-        .filter(|(name, _)| *name != best.name)
-        .map(|(name, error)| format!("{name} {error:.3}"))
-        .collect();
-    let sentences = [
-        format!(
-            "{}: {least:.3} of skinning's error on examples left out in {} parts",
-            best.name,
-            folds.len()
-        ),
-        format!("others: {}", if others.is_empty() { "none".to_string() } else { others.join(", ") }),
-    ];
-    Ok(AutoChoice { params: best.params, method: best.method, most: best.most, sentences, json })
+    Ok(MethodChoice {
+        chosen: best.name,
+        folds: folds.len(),
+        left_out_error: least,
+        tried,
+        method: best.method,
+        most: best.most,
+    })
 }
 
 /// The methods to try; a further one is a further candidate.
-fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Result<Vec<Candidate>> {
+fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Result<Vec<Candidate>, LearnError> {
     let together = moved(set).iter().any(|movers| movers.len() > 1);
     let eigenskin = |name: &str, coupling| Candidate {
         name: name.to_string(),
-        method: Method::Eigenskin,
-        params: MethodParams::EigenSkin(EigenSkinParams { coupling, ..start.clone() }),
+        method: Method::EigenSkin(EigenSkinParams { coupling, ..start.clone() }),
         most: None,
     };
     let mut candidates = vec![eigenskin("eigenskin", Coupling::None)];
@@ -120,34 +130,29 @@ fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Result<Vec<Candidate>> 
             normals: start.normals,
             ..ParameterizationParams::default()
         };
-        candidates.push(Candidate {
-            name: "parameterization".to_string(),
-            method: Method::Parameterization,
-            params: MethodParams::Parameterization(params),
-            most: None,
-        });
+        let method = Method::Parameterization(params);
+        candidates.push(Candidate { name: "parameterization".to_string(), method, most: None });
     }
     // Pose space deformation has a field per example, and most reach far: on equal terms, it may not
     // carry more at any vertex.
-    let params = MethodParams::Psd(candidates[0].params.psd());
-    let most = candidates[0].params.fit(set, None)?.model().component_count();
+    let method = Method::Psd(candidates[0].method.psd());
+    let most = candidates[0].method.fit(set, None)?.model().component_count();
     let most = (set.len() > most).then_some(most.max(1));
     let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
-    if let Ok(fit) = params.fit(set, most)
+    if let Ok(fit) = method.fit(set, most)
         && fit.model().most_tuples_per_vertex() <= limit
     {
-        candidates.push(Candidate { name: "psd".to_string(), method: Method::Psd, params, most });
+        candidates.push(Candidate { name: "psd".to_string(), method, most });
     }
     Ok(candidates)
 }
 
 /// Variants of the method that was best, and the share of its error that each must stay below.
 fn refinements(best: &Candidate, budget_is_given: bool) -> Vec<(Candidate, f64)> {
-    let MethodParams::EigenSkin(params) = &best.params else { return Vec::new() };
+    let Method::EigenSkin(params) = &best.method else { return Vec::new() };
     let variant = |what: String, params: EigenSkinParams| Candidate {
         name: format!("{}, {what}", best.name),
-        method: best.method,
-        params: MethodParams::EigenSkin(params),
+        method: Method::EigenSkin(params),
         most: best.most,
     };
     let mut found = Vec::new();
@@ -173,14 +178,18 @@ fn refinements(best: &Candidate, budget_is_given: bool) -> Vec<(Candidate, f64)>
     found
 }
 
-/// ‖model − truth‖ / ‖skinning − truth‖ over all examples, each against a model that was learnt
-/// without it.
-fn left_out_error(set: &ExampleSet, folds: &[Vec<usize>], candidate: &Candidate) -> Result<f64> {
+fn left_out_error(
+    set: &ExampleSet,
+    folds: &[Vec<usize>],
+    candidate: &Candidate,
+    progress: &dyn Progress,
+) -> Result<f64, FitJobError> {
     let (mut of_model, mut of_skinning) = (0.0, 0.0);
     for fold in folds {
+        progress.doing(&format!("trying {}", candidate.name))?;
         let others: Vec<usize> = (0..set.len()).filter(|example| !fold.contains(example)).collect();
         let others = set.select(&others)?;
-        let model = candidate.params.for_examples(&others).fit(&others, candidate.most)?.into_model();
+        let model = candidate.method.for_examples(&others).fit(&others, candidate.most)?.into_model();
         let measured = evaluate_against(&Arc::new(model), &set.select(fold)?);
         let poses = fold.len() as f64;
         of_model += poses * measured.model.rmse.powi(2);
