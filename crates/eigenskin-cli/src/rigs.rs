@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use eigenskin::bone_distance::{BoneDistanceParams, weights_from_bone_distance};
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::ReadOptions;
+use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::reference::{GuessedReferences, ReferenceSource, guess_references, is_flat};
 use eigenskin::rig::Rig;
 
@@ -114,6 +114,14 @@ pub fn summary(rig: &Rig) -> String {
         parts.push(counted(rig.controls().len(), "control", "controls"));
     }
     parts.join(", ")
+}
+
+/// A rig's file and what there is to say about it.
+pub fn print_file(output: &Output, path: &Path, file: &RigFile) {
+    output.item("rig", format!("{}: {}", path.display(), summary(file.rig())));
+    for note in &file.notes {
+        output.item("", note);
+    }
 }
 
 /// Refuses to write over a file that is being read.

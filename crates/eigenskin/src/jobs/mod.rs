@@ -16,6 +16,9 @@
 //! is for the front end to say.
 
 pub mod edit_examples;
+pub mod evaluate;
+pub mod fit;
 pub mod inspect;
 pub mod invert;
 pub mod suggest;
+pub mod weights;
