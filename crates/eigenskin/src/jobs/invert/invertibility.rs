@@ -11,11 +11,12 @@ use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, Conditioning, EXACT_FROM, skinned_shape};
 use eigenskin_fit::displacements::black_box::invertibility;
 use eigenskin_report::picture::painter::PanelPainter;
-use eigenskin_report::picture::{HeatScale, Panel, PictureError, PictureParams, Surface, View, draw_panels};
+use eigenskin_report::picture::{HeatScale, Panel, PictureError, PictureParams, Surface, draw_panels};
 use serde::Serialize;
 
 use super::InvertError;
 use crate::base::{BaseError, ReadBase};
+use crate::reports::default_view;
 
 /// Poses to look at.
 #[derive(Debug, Clone)]
@@ -51,8 +52,6 @@ pub struct InvertibilityMap {
 
 /// Poses in one picture.
 const MOST_DRAWN: usize = 6;
-/// From the front, a little from above and from the side.
-const FROM: Vec3 = Vec3::new(0.35, 0.25, 1.0);
 
 impl Invertibility {
     /// One map per pose.
@@ -120,7 +119,7 @@ pub fn invertibility_picture(
         panel_width: 360,
         panel_height: 400,
         columns: panels.len().min(3),
-        view: View { from_direction: FROM, ..View::default() },
+        view: default_view(false),
         heat: HeatScale { maximum: Some(1.0), label: "stretch lost: 1 is collapsed".to_string() },
         ..PictureParams::default()
     };
