@@ -6,8 +6,6 @@
 //! between are thereby added up, and joints that nothing matches keep their rest. Above joints, in
 //! a flat rig, are the reference joints.
 
-use std::collections::BTreeMap;
-
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3};
 use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::skeleton::Skeleton;
@@ -17,9 +15,7 @@ use eigenskin_gltf::clip::Clip;
 use eigenskin_gltf::motion::{MOST_FRAMES, Motion, MotionError, clip_times, resampled};
 
 use crate::bvh::Bvh;
-
-/// Target joint → source joint, by names.
-pub type JointMap = BTreeMap<String, String>;
+use crate::joint_map::JointMap;
 
 /// How to retarget a motion.
 #[derive(Debug, Clone, Default, PartialEq)]
