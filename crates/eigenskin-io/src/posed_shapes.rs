@@ -58,6 +58,9 @@ impl ObjFrames {
     }
 }
 
+/// What comes before the points of a cache.
+const HEADER_BYTES: usize = 32;
+
 /// A point cache: all frames in one file.
 #[derive(Debug)]
 pub struct Pc2Writer {
@@ -81,6 +84,11 @@ impl Pc2Writer {
         };
         let file = begin().map_err(|error| WriteError::Io { path: path.into(), error })?;
         Ok(Self { path: path.into(), file, points, left: frames })
+    }
+
+    /// Size of a cache of `frames` frames of `points` points.
+    pub fn bytes(points: usize, frames: usize) -> usize {
+        HEADER_BYTES + std::mem::size_of::<Vec3>() * points * frames
     }
 
     /// Writes the next frame, `vertex`.
@@ -126,6 +134,7 @@ mod tests {
         expected.extend(b"\0\0\x80\x3f\0\0\0\x40\0\0\0\xbf");
         expected.extend([0; 12]);
         assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert_eq!(Pc2Writer::bytes(1, 2), expected.len());
 
         let unfinished = Pc2Writer::new(&path, 1, 2).unwrap();
         assert!(unfinished.finish().is_err());
