@@ -1,23 +1,18 @@
 //! The `eigenskin` command.
 
-mod base;
 mod bench;
-mod budget;
 mod commands;
 mod example_source;
 mod fitting;
 mod frames;
-mod invertibility;
+mod inverted;
 mod joint_map;
-mod large;
-mod mirror_examples;
 mod output;
 mod painter;
 mod pictures;
 mod pose_source;
 mod progress;
 mod render;
-mod report;
 mod reproduce;
 mod rigs;
 mod simulate;

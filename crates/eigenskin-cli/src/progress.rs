@@ -22,17 +22,6 @@ pub fn while_doing<T>(quiet: bool, doing: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// A bar with the time left for work on `count` things; silent where nobody looks.
-pub fn bar(quiet: bool, doing: &str, count: usize) -> ProgressBar {
-    let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-    let bar = ProgressBar::with_draw_target(Some(count as u64), target);
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos} of {len}, {eta} left") {
-        bar.set_style(style);
-    }
-    bar.set_message(doing.to_string());
-    bar
-}
-
 /// A bar or a spinner on a terminal, silent where nobody looks; Ctrl-C ends the work that it watches.
 pub struct Terminal {
     bar: ProgressBar,

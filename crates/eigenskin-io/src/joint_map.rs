@@ -1,17 +1,12 @@
-//! Which joint of one character is which of another: a TOML file.
-//!
-//! ```toml
-//! [joints]
-//! "LeftForeArm" = "l_elbow"      # joint of the rig that follows = joint of the other
-//! ```
+//! Which joint of one character is which of another, as people write it: a TOML file, `[joints]` with
+//! lines `"joint" = "joint of the other"`.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Joint of the rig that follows → joint of the other, by names.
-pub type JointMap = BTreeMap<String, String>;
+use crate::retarget::JointMap;
+use crate::whole_file;
 
-/// Why a joint map cannot be read.
+/// Why a file is no joint map.
 #[derive(Debug, thiserror::Error)]
 pub enum JointMapError {
     /// The operating system refused.
@@ -22,30 +17,18 @@ pub enum JointMapError {
         /// what the system says
         error: std::io::Error,
     },
-    /// The file is something else.
-    #[error(
-        "{} is not a joint map: {problem}; write [joints], then lines \"joint of the rig that follows\" = \"joint of the other\"",
-        path.display()
-    )]
-    NotAMap {
+    /// Something else.
+    #[error("{} is not of the form [joints] with lines \"joint\" = \"joint of the other\": {problem}", path.display())]
+    Form {
         /// the file
         path: PathBuf,
-        /// what is wrong
+        /// what the parser says, one line
         problem: String,
     },
 }
 
-/// Reads a joint map.
-pub fn read_joint_map(path: impl AsRef<Path>) -> Result<JointMap, JointMapError> {
-    let path = path.as_ref();
-    let text =
-        std::fs::read_to_string(path).map_err(|error| JointMapError::Io { path: path.into(), error })?;
-    let file: MapFile = toml::from_str(&text).map_err(|error| {
-        // Without the excerpt, which would take several lines.
-        JointMapError::NotAMap { path: path.into(), problem: error.message().to_string() }
-    })?;
-    Ok(file.joints)
-}
+/// Larger files are refused.
+const LARGEST_FILE: u64 = 16 << 20;
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,25 +36,39 @@ struct MapFile {
     joints: JointMap,
 }
 
+/// Reads a joint map: target joint → source joint.
+pub fn read_joint_map(path: &Path) -> Result<JointMap, JointMapError> {
+    let bytes = whole_file::read(path, LARGEST_FILE)
+        .map_err(|error| JointMapError::Io { path: path.into(), error })?;
+    let form = |problem: String| JointMapError::Form { path: path.into(), problem };
+    let text = String::from_utf8(bytes).map_err(|_| form("it is not UTF-8".into()))?;
+    // Without the excerpt, which would take several lines.
+    let file: MapFile = toml::from_str(&text).map_err(|error| form(error.message().to_string()))?;
+    Ok(file.joints)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_map_is_read_and_anything_else_is_named() {
+    fn maps_are_read_and_slips_are_named() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("joints.toml");
-        std::fs::write(&path, "[joints]\narm = \"Arm\" # as captured\n").unwrap();
-        assert_eq!(read_joint_map(&path).unwrap(), JointMap::from([("arm".into(), "Arm".into())]));
-        for bad in ["arm = 3", "[joints]\narm = 3", "[joints", "", "[joints]\n[bones]"] {
-            std::fs::write(&path, bad).unwrap();
-            let error = read_joint_map(&path).unwrap_err();
-            assert!(matches!(error, JointMapError::NotAMap { .. }), "{bad}");
-            assert!(
-                !error.to_string().contains('\n') && error.to_string().contains("joints.toml"),
-                "{error}"
-            );
+        let path = folder.path().join("map.toml");
+        std::fs::write(&path, "[joints]\n\"arm.L\" = \"LeftArm\"\nhip = \"Hips\"\n").unwrap();
+        let map = read_joint_map(&path).unwrap();
+        assert_eq!((map.len(), map["arm.L"].as_str(), map["hip"].as_str()), (2, "LeftArm", "Hips"));
+        for (text, expected) in [
+            ("[joint]\na = \"b\"\n", "unknown field `joint`"),
+            ("[joints]\na = 3\n", "invalid type"),
+            ("", "missing field `joints`"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = read_joint_map(&path).unwrap_err().to_string();
+            assert!(error.contains("map.toml") && error.contains(expected), "{text:?}: {error}");
+            assert_eq!(error.lines().count(), 1, "{error}");
         }
-        assert!(matches!(read_joint_map(folder.path().join("none.toml")), Err(JointMapError::Io { .. })));
+        let missing = read_joint_map(&folder.path().join("none.toml")).unwrap_err();
+        assert!(matches!(missing, JointMapError::Io { .. }), "{missing}");
     }
 }

@@ -10,7 +10,7 @@ pub mod bvh;
 pub mod error;
 pub mod external_box;
 pub mod frame_file;
-pub mod joint_map;
+mod joint_map;
 pub mod npz;
 pub mod pose_file;
 pub mod posed_shapes;
@@ -37,9 +37,8 @@ pub use box_file::{BoxFile, BoxFileError, read_box};
 pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use external_box::{ExternalBox, ExternalCommand};
-pub use joint_map::{JointMap, JointMapError, read_joint_map};
 pub use npz::NpzError;
-pub use retarget::{Matching, RetargetOptions};
+pub use retarget::{JointMap, JointMapError, Matching, RetargetOptions, read_joint_map};
 pub use vertex_cache::{
     SculptedShape, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
     read_cache, read_obj_folder, read_sculpt,

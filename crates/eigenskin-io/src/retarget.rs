@@ -6,6 +6,8 @@
 //! between are thereby added up, and joints that nothing matches keep their rest. Above joints, in
 //! a flat rig, are the reference joints.
 
+use std::collections::BTreeMap;
+
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3};
 use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::skeleton::Skeleton;
@@ -15,7 +17,10 @@ use eigenskin_gltf::clip::Clip;
 use eigenskin_gltf::motion::{MOST_FRAMES, Motion, MotionError, clip_times, resampled};
 
 use crate::bvh::Bvh;
-use crate::joint_map::JointMap;
+pub use crate::joint_map::{JointMapError, read_joint_map};
+
+/// Target joint → source joint, by names.
+pub type JointMap = BTreeMap<String, String>;
 
 /// How to retarget a motion.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -1,22 +1,18 @@
 //! `eigenskin evaluate`: errors of plain skinning and of a model against true shapes.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use eigenskin::base::BaseChoice;
-use eigenskin::examples::ExampleSet;
 use eigenskin::frame_slice::FrameSlice;
-use eigenskin::gltf::SimulationRecord;
 use eigenskin::jobs::evaluate::{Evaluate, EvaluateInputs};
 use eigenskin::metrics::{ErrorSummary, Evaluation};
-use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
+use eigenskin::reports::{self, EvaluationPage, PageStyle, evaluation_report};
 
-use crate::example_source::ClipArgs;
+use crate::example_source::{ClipArgs, simulation};
 use crate::output::{Output, counted, figure};
 use crate::progress::Terminal;
-use crate::{progress, report, rigs, table};
+use crate::{painter, rigs, table};
 
 /// Measure a model against true shapes
 #[derive(clap::Args)]
@@ -47,8 +43,6 @@ pub struct Args {
 
 /// Poses listed with the largest errors.
 const WORST: usize = 5;
-/// Poses drawn with the largest errors.
-const WORST_SHOWN: usize = 3;
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
@@ -57,12 +51,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if let Some(path) = &args.report {
         rigs::check_not_input(path, &[&args.model, truth.path()])?;
     }
-    let inputs = EvaluateInputs {
-        model: args.model.clone(),
-        truth,
-        frames: args.frames,
-        base: args.base.clone(),
-    };
+    let inputs =
+        EvaluateInputs { model: args.model.clone(), truth, frames: args.frames, base: args.base.clone() };
     let job = Evaluate::open(&inputs)?;
     for note in &job.notes {
         output.item("shapes", note);
@@ -72,48 +62,19 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if let Some(path) = &args.report {
         let truth = job.truth_in_memory()?;
         let names: Vec<&str> = truth.examples().iter().map(|example| example.name.as_str()).collect();
-        let simulation = report::simulation_or_warning(&inputs.truth, &names, &output);
-        progress::while_doing(quiet, "writing the report", || {
-            let paths = [&args.model, inputs.truth.path()];
-            write_report(path, paths, &job.model, truth, &outcome.evaluation, simulation.as_ref())
-        })?;
+        let record = simulation(&inputs.truth, &names, &output);
+        let page = EvaluationPage {
+            model_name: reports::file_name(&args.model),
+            truth_name: reports::file_name(inputs.truth.path()),
+            model: &job.model,
+            truth,
+            evaluation: &outcome.evaluation,
+            simulation: record.as_ref(),
+        };
+        let style = PageStyle::new(painter::for_reports()?);
+        reports::write_report(path, &evaluation_report(&page, &style, &Terminal::new(quiet))?)?;
     }
     output.json(&serde_json::to_value(&outcome)?)
-}
-
-fn write_report(
-    path: &Path,
-    [model_path, truth_path]: [&Path; 2],
-    model: &Arc<Model>,
-    truth: &ExampleSet,
-    evaluation: &Evaluation,
-    simulation: Option<&SimulationRecord>,
-) -> Result<()> {
-    let unit = LengthUnit::of_the_model();
-    let set = MeasuredSet {
-        name: report::file_name(truth_path),
-        kind: SetKind::Given,
-        when: String::new(),
-        evaluation,
-        truth: Some(truth),
-    };
-    let pictures = report::worst(model, &set, evaluation, WORST_SHOWN, report::view(false), &unit)?;
-    let page = Report {
-        title: format!("{} against {}", report::file_name(model_path), set.name),
-        notes: Vec::new(),
-        unit,
-        model,
-        fit: None,
-        psd: None,
-        signals: None,
-        sets: vec![set],
-        methods: report::methods(None, &[truth], false).methods,
-        unmeasured: Vec::new(),
-        written: None,
-        simulation: simulation.map(|record| report::simulation_summary("simulated", record)),
-        pictures,
-    };
-    report::write(path, &page)
 }
 
 fn print_evaluation(output: &Output, evaluation: &Evaluation) {

@@ -16,6 +16,11 @@
 //! is for the front end to say.
 
 pub mod bake;
+pub mod edit_examples;
 pub mod evaluate;
 pub mod fit;
+pub mod inspect;
+pub mod invert;
+pub mod suggest;
 pub mod transfer;
+pub mod weights;

@@ -1,6 +1,5 @@
 //! A fit in figures and sentences: for `--json`, Python and the studio alike.
 
-use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::psd::{DriverReport, SpaceReport};
 use eigenskin_fit::method::{
     CouplingReport, EigenSkinFit, JointReport, PairReport, ParameterizationFit, PartReport, PsdFit,
@@ -11,7 +10,6 @@ use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::method::{Learnt, Method};
-use super::viewer::{Unshown, ViewerLoss};
 use super::{FitOutcome, FoundWithinLimits};
 
 /// Weights that miss their examples by more are worth a word.
@@ -52,7 +50,7 @@ impl FitOutcome {
             figures["auto"] = serde_json::to_value(choice)?;
         }
         if let Some(solved) = &self.solved {
-            figures["weights"] = solved_weights(solved)?;
+            figures["weights"] = solved_weights_figures(solved)?;
         }
         figures["viewer"] = serde_json::to_value(&self.viewer)?;
         if let Some(FoundWithinLimits { total, error_is_met, .. }) = self.within_limits {
@@ -103,35 +101,6 @@ fn psd_warnings(fit: &PsdFit) -> Vec<String> {
         })
     });
     missed.chain(inexact).collect()
-}
-
-impl std::fmt::Display for ViewerLoss {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (without, way_out) = match &self.without {
-            Unshown::Deformers(name) => {
-                (format!("the deformers {name:?}"), "a model on linear skinning plays everywhere")
-            }
-            Unshown::AllCorrections => {
-                ("the corrections after skinning".to_string(), "inverse deltas play everywhere")
-            }
-            Unshown::CollapsedDirections => (
-                "what is added after skinning where skinning collapses".to_string(),
-                "less twist per joint avoids it",
-            ),
-            Unshown::Skinning(base) => (named(*base), "a model on linear skinning plays everywhere"),
-        };
-        write!(
-            f,
-            "viewers without eigenskin do not show {without}: they are off by {} on the examples (rmse), the model by {}, plain skinning by {}; {way_out}",
-            figure(self.rmse),
-            figure(self.model.rmse),
-            figure(self.skinning.rmse),
-        )
-    }
-}
-
-fn named(base: BaseSkinning) -> String {
-    format!("{} skinning", base.name())
 }
 
 fn eigenskin(fit: &EigenSkinFit) -> Value {
@@ -250,7 +219,7 @@ fn parameterization(fit: &ParameterizationFit) -> Value {
 }
 
 /// Solved skin weights for machines.
-pub(crate) fn solved_weights(solved: &SolvedWeights) -> Result<Value, serde_json::Error> {
+pub(in crate::jobs) fn solved_weights_figures(solved: &SolvedWeights) -> Result<Value, serde_json::Error> {
     Ok(json!({
         "before": serde_json::to_value(solved.before)?,
         "after": serde_json::to_value(solved.after)?,

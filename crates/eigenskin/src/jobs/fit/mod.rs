@@ -12,7 +12,6 @@ mod error;
 mod figures;
 mod limits;
 pub mod method;
-mod viewer;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,13 +30,14 @@ use crate::base::{BaseChoice, InvertedExamples, OpenBase};
 use crate::example_source::{ExampleSource, Examples};
 use crate::frame_slice::FrameSlice;
 use crate::large_set::{LargeSet, Scratch};
+use crate::reports::ViewerLoss;
 use crate::rig_source::{OpenedRig, RigSource};
 
 pub use choice::{MethodChoice, Tried};
 pub use error::{FitJobError, ManyModels};
+pub(super) use figures::solved_weights_figures;
 pub use limits::{FitLimits, FoundWithinLimits, SizeLimit};
 use method::{Learnt, Method};
-pub use viewer::{Unshown, ViewerLoss};
 
 /// Where a rig and its examples are.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,7 +61,7 @@ pub struct FitInputs {
 /// How to fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FitSettings {
-    /// how to learn
+    /// how to learn; default EigenSkin
     pub method: Wanted,
     /// limits on the written file and on the error; default none
     pub limits: FitLimits,
@@ -69,6 +69,17 @@ pub struct FitSettings {
     pub solve_weights: Option<SolveWeightsParams>,
     /// whether each example is also predicted by a model fitted to the others; default no
     pub leave_one_out: bool,
+}
+
+impl Default for FitSettings {
+    fn default() -> Self {
+        Self {
+            method: Wanted::This(Method::EigenSkin(EigenSkinParams::default())),
+            limits: FitLimits::default(),
+            solve_weights: None,
+            leave_one_out: false,
+        }
+    }
 }
 
 /// Which method.
