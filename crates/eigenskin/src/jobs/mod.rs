@@ -21,6 +21,7 @@ pub mod evaluate;
 pub mod fit;
 pub mod inspect;
 pub mod invert;
+pub mod style;
 pub mod suggest;
 pub mod transfer;
 pub mod weights;
