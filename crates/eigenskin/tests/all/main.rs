@@ -1,10 +1,14 @@
 //! All crates together: fitted models through files, and sets that stay on disk.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod bake;
 mod cache_formats;
 mod large_sets;
 mod parameterization_files;
 mod psd_files;
 mod stock_viewer;
+mod stop;
+mod style;
 mod support;
+mod transfer;
 mod weights_files;
