@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use eigenskin::bone_distance::{BoneDistanceParams, weights_from_bone_distance};
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::{ReadOptions, RigFile};
-use eigenskin::reference::{GuessedReferences, ReferenceSource, guess_references, is_flat};
+use eigenskin::reference::{GuessedReferences, ReferenceSource, guess_references};
 use eigenskin::rig::Rig;
 
 use crate::output::{Output, counted};
@@ -78,23 +78,6 @@ fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
 /// The examples of the file at `path`, for `rig`; an error names the file.
 pub fn examples_for(rig: &Arc<Rig>, set: ExampleSet, path: &Path) -> Result<ExampleSet> {
     set.for_rig(rig).with_context(|| format!("{}", path.display()))
-}
-
-/// The rig with the reference joints that the example set carries, where it carries any: a set
-/// made from a flat rig remembers what its joints refer to.
-pub fn with_references_of(rig: &Arc<Rig>, examples_rig: &Rig) -> Result<Arc<Rig>> {
-    if !is_flat(rig.skeleton()) || guess_references(rig).is_none() || guess_references(examples_rig).is_some()
-    {
-        return Ok(rig.clone());
-    }
-    let joints = examples_rig.skeleton().joints();
-    let reference_of = |name: &str| {
-        let joint = examples_rig.skeleton().joint_named(name)?;
-        rig.skeleton().joint_named(&joints[joints[joint].reference?].name)
-    };
-    let references: Vec<Option<usize>> =
-        rig.skeleton().joints().iter().map(|joint| reference_of(&joint.name)).collect();
-    Ok(Arc::new(rig.with_references(&references)?))
 }
 
 /// A rig in one line.

@@ -2,7 +2,6 @@
 
 pub mod bake;
 pub mod bench;
-pub mod carry;
 pub mod check;
 pub mod completions;
 pub mod conformance;
@@ -15,6 +14,7 @@ pub mod reproduce;
 pub mod simulate;
 pub mod style;
 pub mod suggest;
+pub mod transfer;
 #[cfg_attr(not(feature = "window"), path = "view_not_built.rs")]
 pub mod view;
 pub mod weights;

@@ -1,6 +1,7 @@
 //! All crates together: jobs, fitted models through files, and sets that stay on disk.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod bake;
 mod cache_formats;
 mod edit_examples;
 mod inspect;
@@ -10,6 +11,8 @@ mod parameterization_files;
 mod psd_files;
 mod stock_viewer;
 mod stop;
+mod style;
 mod suggest;
 mod support;
+mod transfer;
 mod weights_files;
