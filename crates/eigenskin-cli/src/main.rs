@@ -2,14 +2,13 @@
 
 mod base;
 mod bench;
-mod budget;
 mod commands;
 mod example_source;
 mod fitting;
 mod frames;
+mod inversion;
 mod invertibility;
 mod joint_map;
-mod large;
 mod mirror_examples;
 mod output;
 mod painter;
@@ -24,8 +23,10 @@ mod solved_weights;
 mod table;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use eigenskin::progress::Cancelled;
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.chain().any(|cause| cause.is::<Cancelled>()) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             output::print_error(&error);
             ExitCode::FAILURE
@@ -104,13 +106,21 @@ fn keep_drivers_quiet() {
 }
 
 /// What shells expect of a command that was interrupted: 128 and the number of the signal.
-const INTERRUPTED: i32 = 130;
+const INTERRUPTED: u8 = 130;
 
-/// Ctrl-C leaves no half-written file behind.
+/// How long work that watches for it may take to end after Ctrl-C.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Ctrl-C leaves no half-written file behind: work that reports its progress ends by itself, and whatever
+/// does not is ended here.
 fn end_cleanly_when_interrupted() {
     // Without a handler the command works all the same; only its temporary files could stay.
     let _ = ctrlc::set_handler(|| {
+        let again = progress::interrupt();
+        if !again {
+            std::thread::sleep(PATIENCE);
+        }
         eigenskin::io::atomic::abandon_unfinished();
-        std::process::exit(INTERRUPTED);
+        std::process::exit(INTERRUPTED.into());
     });
 }

@@ -1,14 +1,9 @@
 //! Skin weights from examples: options, and what is said of them.
 
-use anyhow::Result;
-use eigenskin::examples::ExampleSet;
 use eigenskin::reports::weights_sentence;
-use eigenskin::solve_weights::{SolveWeightsParams, SolvedWeights, solve_weights};
-use serde_json::{Value, json};
+use eigenskin::solve_weights::{SolveWeightsParams, SolvedWeights};
 
-use crate::commands::evaluate::errors_json;
 use crate::output::{Output, counted};
-use crate::progress;
 
 /// How weights are solved.
 #[derive(clap::Args, Clone)]
@@ -38,34 +33,13 @@ impl SolveArgs {
     }
 }
 
-/// Solves, and says what came out.
-pub fn solve(
-    set: &ExampleSet,
-    params: &SolveWeightsParams,
-    output: &Output,
-    quiet: bool,
-) -> Result<SolvedWeights> {
-    let solved = progress::while_doing(quiet, "solving weights", || solve_weights(set, params))?;
-    output.item("weights", weights_sentence(&solved));
+/// What came out.
+pub fn print(output: &Output, solved: &SolvedWeights, influences: usize) {
+    output.item("weights", weights_sentence(solved));
     if solved.limited_vertices > 0 {
         output.warning(format!(
-            "{} had more than {} influences; --influences keeps more",
+            "{} had more than {influences} influences; --influences keeps more",
             counted(solved.limited_vertices, "vertex", "vertices"),
-            params.influences
         ));
     }
-    Ok(solved)
-}
-
-/// What came out, for machines.
-pub fn json(solved: &SolvedWeights) -> Value {
-    json!({
-        "before": errors_json(&solved.before),
-        "after": errors_json(&solved.after),
-        "vertices": solved.moved.len(),
-        "changed_vertices": solved.changed_vertices,
-        "limited_vertices": solved.limited_vertices,
-        "influences": solved.rig.weights().most_influences(),
-        "most_moved": solved.moved.iter().copied().fold(0.0, f32::max),
-    })
 }

@@ -206,7 +206,8 @@ fn read_bundle(
     Ok((file, bundle))
 }
 
-fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
+/// Writes the bytes of a GLB, whole or not at all.
+pub fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
     let is_glb = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb"));
     if !is_glb {
         return Err(WriteError::NotGlb { path: path.into() });

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use eigenskin::characters::hand;
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::{ModelWriteReport, RigFile, SimulationRecord};
-use eigenskin::method::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::gltf::{RigFile, SimulationRecord};
+use eigenskin::jobs::fit::method::Learnt;
+use eigenskin::jobs::fit::{Fit, FitOutcome, FitSettings};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::progress::Unwatched;
@@ -17,10 +18,10 @@ use eigenskin::sim::jobs::Purpose;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
-use crate::commands::{evaluate, fit};
-use crate::fitting::{measure, summary};
+use crate::fitting::summary;
 use crate::output::{Output, counted, figure, write_json};
 use crate::pictures::{Look, Shown, compare, palm_view};
+use crate::progress::Terminal;
 use crate::simulate::hand::{HandPlan, SimulatedHand};
 use crate::{painter, progress, table};
 
@@ -115,9 +116,8 @@ impl Poses {
 struct Results<'a> {
     poses: &'a [Poses; 3],
     seconds: f64,
-    fit: &'a EigenSkinFit,
+    outcome: &'a FitOutcome,
     errors: [&'a Evaluation; 3],
-    written: &'a ModelWriteReport,
 }
 
 /// Runs the command.
@@ -142,15 +142,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     })?;
 
     let [training, single, multi] = &poses;
-    let fitted = progress::while_doing(quiet, "fitting", || {
-        fit_eigenskin(&training.set, &EigenSkinParams::default())
-    })?;
-    let on_training = measure(&fitted.model, &training.set);
-    let written =
-        fit::write(&file("model.glb"), &rig_file, fit::poses_of(&training.set), &fitted.model, quiet)?;
-    summary::print_eigenskin(&output, &fitted, &on_training, &written);
+    let job = Fit::new(rig_file.clone(), Arc::new(training.set.clone()), FitSettings::default())?;
+    let outcome = job.run(&Terminal::new(quiet))?;
+    outcome.write(file("model.glb"))?;
+    summary::print(&output, &outcome);
 
-    let model = Arc::new(fitted.model.clone());
+    let model = Arc::new(outcome.model().clone());
     let (on_single, on_multi) = (evaluate_against(&model, &single.set), evaluate_against(&model, &multi.set));
     let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi.set))?;
     eigenskin::io::atomic::write_file(&file("comparison.png"), &picture)
@@ -159,17 +156,16 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let results = Results {
         poses: &poses,
         seconds: simulated.outcome.seconds,
-        fit: &fitted,
-        errors: [&on_training, &on_single, &on_multi],
-        written: &written,
+        outcome: &outcome,
+        errors: [&outcome.training, &on_single, &on_multi],
     };
     let page = args.report.clone().unwrap_or_else(|| file("report.html"));
     progress::while_doing(quiet, "writing the report", || write_report(&page, &results))?;
     let figures = json!({
         "simulation": simulation_json(&simulated, &poses),
-        "fit": summary::eigenskin_json(&fitted, &on_training, &written),
-        "held_out_single_joint": evaluate::evaluation_json(&on_single),
-        "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
+        "fit": outcome,
+        "held_out_single_joint": on_single,
+        "held_out_multi_joint": on_multi,
     });
     write_json(&file("report.json"), &figures)?;
     output.item("wrote", format!("{}:", args.out.display()));
@@ -215,17 +211,18 @@ fn simulation_json(simulated: &SimulatedHand, poses: &[Poses; 3]) -> Value {
 
 /// The report of the demo: training, one joint, many joints.
 fn write_report(path: &Path, results: &Results) -> Result<()> {
-    let &Results { poses, seconds, fit, errors, written } = results;
+    let &Results { poses, seconds, outcome, errors } = results;
     let set = |index: usize| -> DemoSet<'_> {
         DemoSet { poses: &poses[index].set, record: &poses[index].record, evaluation: errors[index] }
     };
+    let Learnt::EigenSkin(fit) = &outcome.learnt else { bail!("the demo learns by eigenskin") };
     let page = DemoPage {
         fit,
         training: set(0),
         one_joint: set(1),
         many_joints: set(2),
         seconds,
-        written: reports::written_file("model.glb", written),
+        written: reports::written_file("model.glb", &outcome.written),
     };
     let style =
         PageStyle { painter: painter::for_reports()?, view: palm_view(), unit: LengthUnit::millimetres() };

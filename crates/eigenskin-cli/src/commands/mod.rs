@@ -10,7 +10,6 @@ pub mod demo;
 pub mod evaluate;
 pub mod examples;
 pub mod fit;
-mod fit_large;
 pub mod render;
 pub mod reproduce;
 pub mod simulate;

@@ -14,3 +14,7 @@
 //!
 //! Errors and outcomes carry facts. How a front end calls the remedy (an option, an argument, a button)
 //! is for the front end to say.
+
+pub mod evaluate;
+pub mod fit;
+pub mod weights;

@@ -31,7 +31,7 @@ use eigenskin_report::picture::{PictureError, View};
 pub use demo::{DemoPage, DemoSet, demo_report};
 pub use eigenskin_report::page::{Report, html};
 pub use evaluation::{EvaluationPage, evaluation_report};
-pub use fit::{FitPage, Learnt, fit_report};
+pub use fit::{FitPage, fit_report};
 pub use methods::{Methods, SameFooting, methods_side_by_side};
 pub use signal_trials::signals_summary;
 pub use viewer_loss::{NotShown, ViewerLoss};
