@@ -30,6 +30,9 @@ pub fn print(output: &Output, inverted: &InvertedExamples) {
     }
     if let Some((name, vertex)) = &inverted.worst {
         let residual = figure(inverted.largest_residual);
-        output.item("", format!("residual of {residual} in {name} (vertex {vertex}), added after the deformers"));
+        output.item(
+            "",
+            format!("residual of {residual} in {name} (vertex {vertex}), added after the deformers"),
+        );
     }
 }

@@ -9,6 +9,7 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::{RigFile, SimulationRecord};
 use eigenskin::jobs::fit::method::Learnt;
 use eigenskin::jobs::fit::{Fit, FitOutcome, FitSettings};
+use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::progress::Unwatched;
@@ -20,7 +21,6 @@ use serde_json::{Value, json};
 
 use crate::fitting::summary;
 use crate::output::{Output, counted, figure, write_json};
-use crate::pictures::{Look, Shown, compare, palm_view};
 use crate::progress::Terminal;
 use crate::simulate::hand::{HandPlan, SimulatedHand};
 use crate::{painter, progress, table};
@@ -257,6 +257,13 @@ fn comparison(model: &Arc<Model>, truth: &ExampleSet) -> Result<Vec<u8>> {
     let shown = truth.examples().iter().position(|example| example.name == SHOWN).unwrap_or(0);
     let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
     let models = [("plain skinning", &plain), ("eigenskin", model)]
-        .map(|(caption, model)| Shown { caption: caption.to_string(), model });
-    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors, palm_view())
+        .map(|(caption, model)| ShownModel { caption: caption.to_string(), model });
+    Ok(comparison_picture(
+        truth,
+        shown,
+        ", held out",
+        &models,
+        ComparisonLook::ShapesAndErrors,
+        painter::shot(palm_view())?,
+    )?)
 }

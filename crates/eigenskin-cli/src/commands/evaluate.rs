@@ -51,12 +51,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if let Some(path) = &args.report {
         rigs::check_not_input(path, &[&args.model, truth.path()])?;
     }
-    let inputs = EvaluateInputs {
-        model: args.model.clone(),
-        truth,
-        frames: args.frames,
-        base: args.base.clone(),
-    };
+    let inputs =
+        EvaluateInputs { model: args.model.clone(), truth, frames: args.frames, base: args.base.clone() };
     let job = Evaluate::open(&inputs)?;
     for note in &job.notes {
         output.item("shapes", note);

@@ -168,7 +168,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             simulation: simulation.as_ref(),
         };
         let view = reports::default_view(args.is_z_up());
-        let style = PageStyle { painter: painter::for_reports()?, view, unit: LengthUnit::of_a_rig(args.unit) };
+        let style =
+            PageStyle { painter: painter::for_reports()?, view, unit: LengthUnit::of_a_rig(args.unit) };
         reports::write_report(path, &fit_report(&page, &style, &Terminal::new(quiet))?)?;
     }
     let mut figures = serde_json::to_value(&outcome)?;
@@ -182,11 +183,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 impl Args {
     fn inputs(&self) -> Result<FitInputs> {
         let examples = self.clip.source(self.examples.as_deref(), "--examples")?;
-        let rig = RigSource {
-            path: self.rig.clone(),
-            skin: self.skin.clone(),
-            parents: self.parents.clone(),
-        };
+        let rig =
+            RigSource { path: self.rig.clone(), skin: self.skin.clone(), parents: self.parents.clone() };
         let scratch = self.large.scratch.clone().unwrap_or_else(|| {
             let mut name = self.output.as_os_str().to_owned();
             name.push(".scratch");

@@ -1,7 +1,7 @@
 //! What is said of a pose space deformation.
 
-use eigenskin::method::psd::{DriverReport, SpaceReport};
 use eigenskin::method::PsdFit;
+use eigenskin::method::psd::{DriverReport, SpaceReport};
 
 use crate::output::{Output, counted, figure};
 use crate::table;

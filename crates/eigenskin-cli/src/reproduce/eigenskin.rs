@@ -10,6 +10,7 @@ use eigenskin::characters::hand;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
+use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use eigenskin::method::{Budget, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
@@ -20,9 +21,8 @@ use serde_json::{Map, Value, json};
 
 use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
 use crate::output::{Output, counted, figure, write_json};
-use crate::pictures::{Look, Shown, compare, palm_view};
 use crate::simulate::hand::{HandPlan, SimulatedHand};
-use crate::{progress, rigs, table};
+use crate::{painter, progress, rigs, table};
 
 /// Kry, James, Pai 2002: a simulated hand, learnt with 0 to 5 eigendisplacements per joint
 #[derive(clap::Args)]
@@ -271,13 +271,13 @@ impl Measured {
     }
 
     /// The model with so many eigendisplacements, and its name in pictures.
-    fn shown(&self, components: usize) -> Option<Shown<'_>> {
+    fn shown(&self, components: usize) -> Option<ShownModel<'_>> {
         let fit = self.fits.iter().find(|fit| fit.components == components)?;
         let caption = match components {
             0 => "plain skinning".to_string(),
             count => counted(count, "eigendisplacement", "eigendisplacements") + " per joint",
         };
-        Some(Shown { caption, model: &fit.model })
+        Some(ShownModel { caption, model: &fit.model })
     }
 }
 
@@ -290,7 +290,7 @@ fn write_files(
 ) -> Result<()> {
     write_json(&folder.join("reproduction.json"), figures)?;
     let mut written = vec!["reproduction.json"];
-    let models: Vec<Shown> = [0, 1, 3].into_iter().filter_map(|k| measured.shown(k)).collect();
+    let models: Vec<ShownModel> = [0, 1, 3].into_iter().filter_map(|k| measured.shown(k)).collect();
     let most = &measured.fits[3];
     let worst =
         most.validation.as_ref().and_then(|on| index_of_largest(&on.per_pose, |p| p.model_rmse, |_| true));
@@ -299,13 +299,20 @@ fn write_files(
         index_of_largest(&most.training.per_pose, |p| p.skinning_rmse, of_thumb)
     });
     let pictures = [
-        ("validation-worst.png", measured.validation.as_ref().zip(worst), Look::Errors),
-        ("thumb-base.png", Some(&measured.training).zip(thumb), Look::ErrorsNear),
+        ("validation-worst.png", measured.validation.as_ref().zip(worst), ComparisonLook::Errors),
+        ("thumb-base.png", Some(&measured.training).zip(thumb), ComparisonLook::ErrorsNear),
     ];
     for (name, pose, look) in pictures {
         let Some((truth, index)) = pose else { continue };
         let png = progress::while_doing(quiet, "drawing", || {
-            compare(truth, index, "", &models, look, palm_view())
+            Ok::<_, anyhow::Error>(comparison_picture(
+                truth,
+                index,
+                "",
+                &models,
+                look,
+                painter::shot(palm_view())?,
+            )?)
         })?;
         let path = folder.join(name);
         eigenskin::io::atomic::write_file(&path, &png)

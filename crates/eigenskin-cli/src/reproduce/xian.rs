@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::{Character, hand};
 use eigenskin::examples::ExampleSet;
+use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use eigenskin::method::psd::DeltaSpace;
 use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
@@ -20,9 +21,8 @@ use serde_json::{Value, json};
 use super::black_boxes::BlackBoxes;
 use super::hinge::{Direction, LOOKED_AT, directions};
 use crate::output::{Output, figure, write_json};
-use crate::pictures::{Look, Shown, compare, palm_view};
 use crate::simulate::{plan, run as simulation_run};
-use crate::{progress, rigs, table};
+use crate::{painter, progress, rigs, table};
 
 /// Xian, Lewis 2006: inverse against forward pose space deformation
 #[derive(clap::Args)]
@@ -212,12 +212,20 @@ impl Thumb {
         write_json(&folder.join("reproduction.json"), figures)?;
         let mut written = vec!["reproduction.json".to_string()];
         let kept = self.methods.iter().filter(|method| method.key != "forward_heaviest_joint");
-        let models: Vec<Shown> =
-            kept.map(|method| Shown { caption: method.name.to_string(), model: &method.model }).collect();
+        let models: Vec<ShownModel> = kept
+            .map(|method| ShownModel { caption: method.name.to_string(), model: &method.model })
+            .collect();
         for (index, degrees) in BETWEEN.iter().enumerate().take(self.truth.len()) {
             let name = format!("thumb-{degrees}.png");
             let png = progress::while_doing(quiet, "drawing", || {
-                compare(&self.truth, index, "", &models, Look::ErrorsNear, palm_view())
+                Ok::<_, anyhow::Error>(comparison_picture(
+                    &self.truth,
+                    index,
+                    "",
+                    &models,
+                    ComparisonLook::ErrorsNear,
+                    painter::shot(palm_view())?,
+                )?)
             })?;
             let path = folder.join(&name);
             eigenskin::io::atomic::write_file(&path, &png)

@@ -17,4 +17,5 @@
 
 pub mod evaluate;
 pub mod fit;
+pub mod render;
 pub mod weights;

@@ -41,6 +41,8 @@ pub fn fit_report<'a>(
     style: &PageStyle,
     progress: &dyn Progress,
 ) -> Result<Report<'a>, ReportError> {
+    let painter = style.watched_by(progress);
+    let style = &style.painted_by(&painter);
     let outcome = page.outcome;
     let Shown { set: examples, weighted: learnt_from, errors: training } = &outcome.shown;
     let left_out = outcome.left_out.as_ref();
@@ -75,7 +77,8 @@ pub fn fit_report<'a>(
     let footing = SameFooting { training: examples, eigenskin: &eigenskin, psd: &psd_params };
     let Methods { methods, unmeasured } =
         methods_side_by_side(Some(footing), &[examples], left_out.is_some(), progress)?;
-    let weights = outcome.solved.as_ref().map(|solved| format!("Skin weights: {}.", weights_sentence(solved)));
+    let weights =
+        outcome.solved.as_ref().map(|solved| format!("Skin weights: {}.", weights_sentence(solved)));
     Ok(Report {
         title: page.title.clone(),
         notes: [format!("Learnt from {}.", page.examples_name)]

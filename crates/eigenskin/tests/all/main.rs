@@ -5,6 +5,8 @@ mod cache_formats;
 mod large_sets;
 mod parameterization_files;
 mod psd_files;
+mod render;
+mod reports;
 mod stock_viewer;
 mod support;
 mod weights_files;
