@@ -4,7 +4,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use eigenskin_core::glam::{DAffine3, Vec4};
-use eigenskin_core::packed::{BakeParams, BakedModel, Storage};
+use eigenskin_core::packed::{PackParams, PackedModel, Storage};
 use eigenskin_core::rig::Rig;
 use eigenskin_gltf::document::Document;
 use eigenskin_gltf::morph_weights::MorphWeights;
@@ -19,7 +19,7 @@ pub struct EigenskinModel(pub(crate) Arc<Loaded>);
 
 /// What is kept of a file.
 pub(crate) struct Loaded {
-    pub baked: Arc<BakedModel>,
+    pub packed: Arc<PackedModel>,
     /// all layers together
     pub component_count: usize,
     /// `joint`
@@ -54,7 +54,7 @@ pub struct EigenskinPrimitive {
 
 impl Loaded {
     pub fn rig(&self) -> &Rig {
-        self.baked.rig()
+        self.packed.rig()
     }
 
     fn read(glb: &[u8], storage: Storage) -> Result<Self, Failure> {
@@ -66,9 +66,9 @@ impl Loaded {
         };
         let (layout, rig) = (file.layout(), model.rig());
         let tangents = primitives::tangents(file.document(), layout, rig.mesh().normals())?;
-        let mut baked = BakedModel::new(&model, &BakeParams { storage })?;
+        let mut packed = PackedModel::new(&model, &PackParams { storage })?;
         if let Some(tangents) = &tangents {
-            baked = baked.with_tangents(tangents)?;
+            packed = packed.with_tangents(tangents)?;
         }
         let morph_weights = MorphWeights::new(&table, &model, file.counts.targets)?;
         let own_targets = |mesh: usize| {
@@ -93,7 +93,7 @@ impl Loaded {
             scene_from_mesh: layout.scene_from_mesh,
             tangents,
             morph_weights,
-            baked: Arc::new(baked),
+            packed: Arc::new(packed),
         })
     }
 }

@@ -1,15 +1,12 @@
 //! The `eigenskin` command.
 
-mod base;
 mod bench;
 mod commands;
 mod example_source;
 mod fitting;
 mod frames;
-mod inversion;
-mod invertibility;
+mod inverted;
 mod joint_map;
-mod mirror_examples;
 mod output;
 mod painter;
 mod pose_source;

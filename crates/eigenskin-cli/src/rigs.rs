@@ -38,8 +38,21 @@ pub fn settle_references(rig: Arc<Rig>, parents: Option<&Path>, output: &Output)
         return Ok(Arc::new(references_from_file(&rig, path)?));
     }
     let Some(guess) = guess_references(&rig) else { return Ok(rig) };
-    print_guess(output, &rig, &guess);
+    tell_references(&rig, &guess, " (--parents FILE.toml to correct)", output);
     Ok(Arc::new(rig.with_references(&guess.references)?))
+}
+
+/// Reference joints that were guessed for a flat rig; `remedy` says how to correct them, if that is possible.
+pub fn tell_references(rig: &Rig, guess: &GuessedReferences, remedy: &str, output: &Output) {
+    let how = match guess.source {
+        ReferenceSource::Names => "names",
+        ReferenceSource::Geometry => "geometry",
+    };
+    output.item("references", format!("the rig is flat; joints refer to each other by {how}{remedy}:"));
+    let name = |joint: usize| rig.skeleton().joints()[joint].name.as_str();
+    for (joint, reference) in guess.references.iter().enumerate() {
+        output.item("", format!("{} → {}", name(joint), reference.map_or("(root)", name)));
+    }
 }
 
 fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
@@ -108,22 +121,6 @@ pub fn print_file(output: &Output, path: &Path, file: &RigFile) {
     output.item("rig", format!("{}: {}", path.display(), summary(file.rig())));
     for note in &file.notes {
         output.item("", note);
-    }
-}
-
-/// Reference joints that were guessed.
-pub fn print_guess(output: &Output, rig: &Rig, guess: &GuessedReferences) {
-    let how = match guess.source {
-        ReferenceSource::Names => "names",
-        ReferenceSource::Geometry => "geometry",
-    };
-    output.item(
-        "references",
-        format!("the rig is flat; joints refer to each other by {how} (--parents FILE.toml to correct):"),
-    );
-    let name = |joint: usize| rig.skeleton().joints()[joint].name.as_str();
-    for (joint, reference) in guess.references.iter().enumerate() {
-        output.item("", format!("{} → {}", name(joint), reference.map_or("(root)", name)));
     }
 }
 

@@ -9,11 +9,11 @@ use crate::output::{Output, counted};
 #[derive(clap::Args, Clone)]
 pub struct SolveArgs {
     /// Influences per vertex at most, for solved weights [default: 4]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = "Skin weights")]
     pub influences: Option<usize>,
     /// How much the weights of neighbours hold together where examples are noisy, for solved weights;
     /// they are taken to differ by 1/√S [default: 100]
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", hide_short_help = true, help_heading = "Skin weights")]
     pub smooth: Option<f64>,
 }
 

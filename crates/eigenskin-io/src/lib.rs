@@ -10,6 +10,7 @@ pub mod bvh;
 pub mod error;
 pub mod external_box;
 pub mod frame_file;
+mod joint_map;
 pub mod npz;
 pub mod pose_file;
 pub mod posed_shapes;
@@ -37,7 +38,7 @@ pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use external_box::{ExternalBox, ExternalCommand};
 pub use npz::NpzError;
-pub use retarget::{CarryOptions, JointMap, Matching};
+pub use retarget::{JointMap, Matching, RetargetOptions};
 pub use vertex_cache::{
     SculptedShape, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
     read_cache, read_obj_folder, read_sculpt,

@@ -7,6 +7,7 @@ pub mod frame_slice;
 pub mod jobs;
 pub mod large_set;
 pub mod painter;
+pub mod pose_source;
 pub mod reports;
 pub mod rig_source;
 

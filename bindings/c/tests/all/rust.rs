@@ -4,7 +4,7 @@ use eigenskin_characters::{arm, truth::true_shape};
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, Vec3, Vec4};
 use eigenskin_core::model::Model;
-use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Output, Storage};
+use eigenskin_core::packed::{Output, PackParams, PackedEvaluator, PackedModel, Storage};
 use eigenskin_core::pose::Pose;
 use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
 use eigenskin_gltf::conformance::cases;
@@ -37,7 +37,7 @@ fn fitted() -> Sample {
 }
 
 /// Positions, normals and coordinates as the library gives them to Rust.
-pub fn shape(evaluator: &mut BakedEvaluator, pose: &Pose) -> Vec<f32> {
+pub fn shape(evaluator: &mut PackedEvaluator, pose: &Pose) -> Vec<f32> {
     let mut positions = vec![Vec3::ZERO; evaluator.model().rig().vertex_count()];
     let mut normals = positions.clone();
     evaluator.evaluate(pose, &mut positions, Some(&mut normals));
@@ -46,7 +46,7 @@ pub fn shape(evaluator: &mut BakedEvaluator, pose: &Pose) -> Vec<f32> {
 }
 
 /// Tangents as the library gives them to Rust.
-pub fn posed_tangents(evaluator: &mut BakedEvaluator, pose: &Pose) -> Vec<f32> {
+pub fn posed_tangents(evaluator: &mut PackedEvaluator, pose: &Pose) -> Vec<f32> {
     let mut positions = vec![Vec3::ZERO; evaluator.model().rig().vertex_count()];
     let mut tangents = vec![Vec4::ZERO; positions.len()];
     let mut normals = positions.clone();
@@ -56,12 +56,12 @@ pub fn posed_tangents(evaluator: &mut BakedEvaluator, pose: &Pose) -> Vec<f32> {
 }
 
 /// The fast evaluator, with these tangents at rest.
-pub fn evaluator(model: &Model, storage: Storage, tangents: Option<&[Vec4]>) -> BakedEvaluator {
-    let mut baked = BakedModel::new(model, &BakeParams { storage }).unwrap();
+pub fn evaluator(model: &Model, storage: Storage, tangents: Option<&[Vec4]>) -> PackedEvaluator {
+    let mut baked = PackedModel::new(model, &PackParams { storage }).unwrap();
     if let Some(tangents) = tangents {
         baked = baked.with_tangents(tangents).unwrap();
     }
-    BakedEvaluator::new(baked.into())
+    PackedEvaluator::new(baked.into())
 }
 
 /// The pose as a program sees it that computes in single precision.

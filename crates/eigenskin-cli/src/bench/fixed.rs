@@ -5,7 +5,7 @@ use eigenskin::packed::{Path, Storage};
 use eigenskin::skinning::BaseSkinning;
 
 use super::character;
-use super::player::{Player, Target, baked};
+use super::player::{Player, Target, packed};
 
 /// Vertices and frames.
 const VERTICES: usize = 2_000;
@@ -30,7 +30,7 @@ pub fn play(kernel: &str) -> Result<()> {
     };
     let rig = character::tube(VERTICES)?;
     let model = character::model(&rig, components, normals, base)?;
-    let mut player = Player::new(&baked(&model, storage)?, into, path);
+    let mut player = Player::new(&packed(&model, storage)?, into, path);
     for _ in 0..FRAMES {
         counted_frame(&mut player);
     }

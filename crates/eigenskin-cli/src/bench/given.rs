@@ -12,14 +12,14 @@ use super::Figures;
 use super::baseline::Baseline;
 use super::character;
 use super::clock::{Work, seconds};
-use super::player::{Player, Target, baked};
+use super::player::{Player, Target, packed};
 use super::synthetic::STORAGES;
 
 /// Takes all figures of a model.
 pub fn measure(model: &Model, pool: &Arc<ThreadPool>, figures: &mut Figures) -> Result<()> {
     let rig = model.rig();
     let base = model.base().skinning().unwrap_or(BaseSkinning::LinearBlend);
-    let plain = baked(&Model::new(rig.clone(), base, Vec::new())?, Storage::default())?;
+    let plain = packed(&Model::new(rig.clone(), base, Vec::new())?, Storage::default())?;
     let mut baseline = Baseline::new(rig);
     let poses = [character::pose(rig, 0.1), character::pose(rig, -0.15)];
     let mut turn = 0;
@@ -37,8 +37,8 @@ pub fn measure(model: &Model, pool: &Arc<ThreadPool>, figures: &mut Figures) -> 
     add("plain".into(), Player::new(&plain, Target::Blocks, None));
     add("plain, caller's order".into(), Player::new(&plain, Target::Arrays, None));
     for (storage, name) in STORAGES {
-        let baked = baked(model, storage)?;
-        let report = baked.report();
+        let packed = packed(model, storage)?;
+        let report = packed.report();
         for (what, value) in [
             ("groups", report.groups as f64),
             ("padding", report.padding),
@@ -48,11 +48,11 @@ pub fn measure(model: &Model, pool: &Arc<ThreadPool>, figures: &mut Figures) -> 
         ] {
             figures.put(format!("model/{name}/{what}"), value);
         }
-        add(name.to_string(), Player::new(&baked, Target::Blocks, None));
-        add(format!("{name}, caller's order"), Player::new(&baked, Target::Arrays, None));
+        add(name.to_string(), Player::new(&packed, Target::Blocks, None));
+        add(format!("{name}, caller's order"), Player::new(&packed, Target::Arrays, None));
         if name == "f16" {
-            add("drivers".into(), Player::new(&baked, Target::Drivers, None));
-            add("two threads".into(), Player::new(&baked, Target::Blocks, None).with_threads(pool));
+            add("drivers".into(), Player::new(&packed, Target::Drivers, None));
+            add("two threads".into(), Player::new(&packed, Target::Blocks, None).with_threads(pool));
         }
     }
     let times = seconds(&mut works, 25, 6);

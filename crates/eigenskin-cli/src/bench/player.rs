@@ -6,7 +6,7 @@ use anyhow::Result;
 use eigenskin::glam::Vec3;
 use eigenskin::model::Model;
 use eigenskin::packed::{
-    BakeParams, BakeReport, BakedEvaluator, BakedModel, Block, Output, Path, Storage, VertexLayout,
+    Block, Output, PackParams, PackReport, PackedEvaluator, PackedModel, Path, Storage, VertexLayout,
 };
 use eigenskin::pose::Pose;
 use rayon::ThreadPool;
@@ -16,7 +16,7 @@ use super::character;
 /// Where frames go; always with normals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// baked order
+    /// packed order
     Blocks,
     /// the caller's vertex order
     Arrays,
@@ -31,7 +31,7 @@ const LAYOUT: VertexLayout = VertexLayout { stride: 8, position: 0, normal: Some
 
 /// An evaluator with its poses and buffers.
 pub struct Player {
-    evaluator: BakedEvaluator,
+    evaluator: PackedEvaluator,
     poses: [Pose; 2],
     turn: usize,
     into: Target,
@@ -40,20 +40,20 @@ pub struct Player {
     floats: Vec<f32>,
 }
 
-/// Bakes a model.
-pub fn baked(model: &Model, storage: Storage) -> Result<Arc<BakedModel>> {
-    Ok(Arc::new(BakedModel::new(model, &BakeParams { storage })?))
+/// Packs a model.
+pub fn packed(model: &Model, storage: Storage) -> Result<Arc<PackedModel>> {
+    Ok(Arc::new(PackedModel::new(model, &PackParams { storage })?))
 }
 
 impl Player {
-    /// Plays `baked` with the fastest instructions, or those of `path`.
-    pub fn new(baked: &Arc<BakedModel>, into: Target, path: Option<Path>) -> Self {
-        let rig = baked.rig().clone();
+    /// Plays `packed` with the fastest instructions, or those of `path`.
+    pub fn new(packed: &Arc<PackedModel>, into: Target, path: Option<Path>) -> Self {
+        let rig = packed.rig().clone();
         let path = path.unwrap_or(Path::fastest());
-        let evaluator = BakedEvaluator::with_path(baked.clone(), path);
-        let evaluator = evaluator.unwrap_or_else(|| BakedEvaluator::new(baked.clone()));
+        let evaluator = PackedEvaluator::with_path(packed.clone(), path);
+        let evaluator = evaluator.unwrap_or_else(|| PackedEvaluator::new(packed.clone()));
         let room = |of: Target, count: usize| if into == of { count } else { 0 };
-        let blocks = vec![Block::default(); room(Target::Blocks, baked.block_count())];
+        let blocks = vec![Block::default(); room(Target::Blocks, packed.block_count())];
         let arrays = vec![Vec3::ZERO; room(Target::Arrays, rig.vertex_count())];
         Self {
             evaluator,
@@ -100,7 +100,7 @@ impl Player {
     }
 }
 
-/// Bytes that a frame in baked order reads and writes, with normals.
-pub fn bytes_touched(report: &BakeReport) -> f64 {
+/// Bytes that a frame in packed order reads and writes, with normals.
+pub fn bytes_touched(report: &PackReport) -> f64 {
     report.bytes_per_vertex * report.vertices as f64 + 24.0 * (report.blocks * 8) as f64
 }

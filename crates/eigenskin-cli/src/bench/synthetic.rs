@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use eigenskin::model::Model;
 use eigenskin::packed::{
-    BakedEvaluator, BakedModel, Block, Output, Path, Storage, evaluate_crowd, evaluate_crowd_in,
+    Block, Output, PackedEvaluator, PackedModel, Path, Storage, evaluate_crowd, evaluate_crowd_in,
 };
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
@@ -16,7 +16,7 @@ use super::Figures;
 use super::baseline::Baseline;
 use super::character;
 use super::clock::{Work, seconds};
-use super::player::{Player, Target, baked, bytes_touched};
+use super::player::{Player, Target, bytes_touched, packed};
 
 /// Components of each vertex.
 pub const COMPONENTS: [usize; 4] = [1, 3, 5, 10];
@@ -37,7 +37,7 @@ pub const PAPERS: [(&str, usize, usize, &str); 2] = [
 struct Size<'a> {
     vertices: usize,
     rig: Arc<Rig>,
-    plain: Arc<BakedModel>,
+    plain: Arc<PackedModel>,
     pool: &'a Arc<ThreadPool>,
 }
 
@@ -64,18 +64,18 @@ fn work<'a>(mut player: Player) -> Work<'a> {
 /// Takes all figures of one size; names start with the number of vertices.
 pub fn measure_size(vertices: usize, pool: &Arc<ThreadPool>, figures: &mut Figures) -> Result<()> {
     let rig = character::tube(vertices)?;
-    let plain = baked(&character::model(&rig, 0, false, BaseSkinning::LinearBlend)?, Storage::F32)?;
+    let plain = packed(&character::model(&rig, 0, false, BaseSkinning::LinearBlend)?, Storage::F32)?;
     let size = Size { vertices: rig.vertex_count(), rig, plain, pool };
     skinning(&size, &vertices.to_string(), figures)?;
     for components in COMPONENTS {
         for (normals, corrections) in CORRECTIONS {
             let model = size.model(components, normals, BaseSkinning::LinearBlend)?;
             for (storage, name) in STORAGES {
-                let baked = baked(&model, storage)?;
+                let packed = packed(&model, storage)?;
                 let times = size.seconds(&mut [
                     work(Player::new(&size.plain, Target::Blocks, None)),
-                    work(Player::new(&baked, Target::Blocks, None)),
-                    work(Player::new(&baked, Target::Blocks, None).with_threads(pool)),
+                    work(Player::new(&packed, Target::Blocks, None)),
+                    work(Player::new(&packed, Target::Blocks, None).with_threads(pool)),
                 ]);
                 let key = format!("{vertices}/{components} components/{name}/{corrections}");
                 figures.put(format!("{key}/times plain"), times[1] / times[0]);
@@ -88,9 +88,9 @@ pub fn measure_size(vertices: usize, pool: &Arc<ThreadPool>, figures: &mut Figur
 
 /// Plain skinning in several ways, against the straightforward loop, and against copying bytes.
 fn skinning(size: &Size, key: &str, figures: &mut Figures) -> Result<()> {
-    let dual = baked(&size.model(0, false, BaseSkinning::DualQuaternion)?, Storage::F32)?;
-    let five = baked(&size.model(5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
-    let player = |of: &Arc<BakedModel>, into| work(Player::new(of, into, None));
+    let dual = packed(&size.model(0, false, BaseSkinning::DualQuaternion)?, Storage::F32)?;
+    let five = packed(&size.model(5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
+    let player = |of: &Arc<PackedModel>, into| work(Player::new(of, into, None));
     let mut baseline = Baseline::new(&size.rig);
     let poses = [character::pose(&size.rig, 0.1), character::pose(&size.rig, -0.15)];
     let mut turn = 0;
@@ -140,12 +140,12 @@ pub fn measure_papers(pool: &Arc<ThreadPool>, figures: &mut Figures) -> Result<(
         } else {
             character::model(&rig, components, false, BaseSkinning::LinearBlend)?
         };
-        let baked = baked(&model, Storage::F16)?;
+        let packed = packed(&model, Storage::F16)?;
         let times = seconds(
             &mut [
-                work(Player::new(&baked, Target::Blocks, None)),
-                work(Player::new(&baked, Target::Drivers, None)),
-                work(Player::new(&baked, Target::Blocks, None).with_threads(pool)),
+                work(Player::new(&packed, Target::Blocks, None)),
+                work(Player::new(&packed, Target::Drivers, None)),
+                work(Player::new(&packed, Target::Blocks, None).with_threads(pool)),
             ],
             15,
             4,
@@ -158,7 +158,7 @@ pub fn measure_papers(pool: &Arc<ThreadPool>, figures: &mut Figures) -> Result<(
 }
 
 /// Evaluates characters in poses into outputs.
-type PlayAll<'a> = dyn Fn(&mut [BakedEvaluator], &[Pose], &mut [Output]) + 'a;
+type PlayAll<'a> = dyn Fn(&mut [PackedEvaluator], &[Pose], &mut [Output]) + 'a;
 
 /// A crowd of one model, against its characters one after the other.
 pub fn measure_crowd(
@@ -167,14 +167,14 @@ pub fn measure_crowd(
     figures: &mut Figures,
 ) -> Result<()> {
     let rig = character::tube(vertices)?;
-    let baked = baked(&character::model(&rig, 5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
+    let packed = packed(&character::model(&rig, 5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
     let poses: Vec<Pose> =
         (0..count).map(|i| character::pose(&rig, 0.2 * (i as f64 / count as f64 - 0.5))).collect();
     let others: Vec<Pose> = poses.iter().rev().cloned().collect();
     let crowd = |how: &PlayAll| {
-        let mut characters: Vec<BakedEvaluator> =
-            (0..count).map(|_| BakedEvaluator::new(baked.clone())).collect();
-        let mut blocks = vec![[(); 2].map(|()| vec![Block::default(); baked.block_count()]); count];
+        let mut characters: Vec<PackedEvaluator> =
+            (0..count).map(|_| PackedEvaluator::new(packed.clone())).collect();
+        let mut blocks = vec![[(); 2].map(|()| vec![Block::default(); packed.block_count()]); count];
         let mut turn = false;
         let mut work: Work = Box::new(|| {
             turn = !turn;

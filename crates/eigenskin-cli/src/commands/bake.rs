@@ -10,15 +10,15 @@ use eigenskin::glam::Vec3;
 use eigenskin::gltf::targets;
 use eigenskin::gltf::{Clip, FileKind, ModelWriteOptions, Motion, RigFile};
 use eigenskin::io::posed_shapes::{ObjFrames, Pc2Writer};
-use eigenskin::io::retarget::{carry_bvh, carry_clip};
-use eigenskin::io::{Bvh, CarryOptions, Matching, file_kind};
+use eigenskin::io::retarget::{retarget_bvh, retarget_clip};
+use eigenskin::io::{Bvh, Matching, RetargetOptions, file_kind};
 use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
-use crate::base::OpenBase;
 use crate::output::{Output, bytes, counted};
 use crate::{joint_map, progress, rigs};
+use eigenskin::base::OpenBase;
 
 /// Play a motion on a model: plain animation, or posed shapes
 #[derive(clap::Args)]
@@ -140,12 +140,12 @@ fn read(path: &Path, output: &Output) -> Result<(RigFile, Arc<Model>)> {
 
 fn motion_of(args: &Args, file: &RigFile, output: &Output) -> Result<(Motion, Option<Matching>)> {
     let map = args.map.as_deref().map(|path| joint_map::read(path, MAP_LINES)).transpose()?;
-    let options = CarryOptions { map, rate: args.rate, align: args.align };
+    let options = RetargetOptions { map, rate: args.rate, align: args.align };
     if let Some(path) = &args.bvh {
         let bvh = Bvh::read(path).with_context(|| format!("{}", path.display()))?;
         let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("motion");
         let (motion, matching) =
-            carry_bvh(file, &bvh, name, &options).with_context(|| format!("{}", path.display()))?;
+            retarget_bvh(file, &bvh, name, &options).with_context(|| format!("{}", path.display()))?;
         return Ok((motion, Some(matching)));
     }
     if let Some(path) = &args.motion {
@@ -154,7 +154,7 @@ fn motion_of(args: &Args, file: &RigFile, output: &Output) -> Result<(Motion, Op
         let source = source.with_rig(rig)?;
         let clip = chosen_clip(&source, args.clip.as_deref(), path)?;
         let (motion, matching) =
-            carry_clip(file, &source, clip, &options).with_context(|| format!("{}", path.display()))?;
+            retarget_clip(file, &source, clip, &options).with_context(|| format!("{}", path.display()))?;
         return Ok((motion, Some(matching)));
     }
     let clip = chosen_clip(file, args.clip.as_deref(), &args.model)?;

@@ -243,15 +243,15 @@ fn print_synthetic(output: &Output, sizes: &[usize], figures: &Figures) {
 fn print_model(output: &Output, name: &str, figures: &Figures) {
     let figure = |what: &str| figures.get(&format!("model/{what}"));
     let ns = |what: &str| figure(&format!("{what}/ns"));
-    let bake = |storage: &str, what: &str| figure(&format!("{storage}/{what}"));
+    let pack = |storage: &str, what: &str| figure(&format!("{storage}/{what}"));
     output.item("model", name);
     output.item(
-        "baked",
+        "packed",
         format!(
             "{} groups, {} of the lanes are padding, {} of the weights are zero",
-            number(bake("f16", "groups"), 0),
-            percent(bake("f16", "padding")),
-            percent(bake("f16", "zero weights")),
+            number(pack("f16", "groups"), 0),
+            percent(pack("f16", "padding")),
+            percent(pack("f16", "zero weights")),
         ),
     );
     let row = |title: &str, ours: &str, order: &str, bytes: String, error: String| {
@@ -279,8 +279,8 @@ fn print_model(output: &Output, name: &str, figures: &Figures) {
         row("plain skinning", "plain", "plain, caller's order", none(), none()),
     ];
     for (_, storage) in STORAGES {
-        let bytes = number(bake(storage, "bytes per vertex"), 1);
-        let error = format!("{:.1e}", bake(storage, "storage error"));
+        let bytes = number(pack(storage, "bytes per vertex"), 1);
+        let error = format!("{:.1e}", pack(storage, "storage error"));
         rows.push(row(
             &format!("model in {storage}"),
             storage,

@@ -9,7 +9,7 @@ use eigenskin::gltf::ModelWriteOptions;
 use eigenskin::method::Budget;
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
-use eigenskin::transfer::{Carried, CarryParams, carry_examples, carry_model};
+use eigenskin::transfer::{TransferParams, TransferredModel, transfer_examples, transfer_model};
 use serde_json::json;
 
 use crate::output::{Output, bytes, counted, figure};
@@ -89,14 +89,14 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         .iter()
         .flat_map(|clip| SAMPLED.map(|share| file.sample(clip, share * clip.duration())))
         .collect();
-    let params = CarryParams {
+    let params = TransferParams {
         budget: Budget { per_vertex: args.per_vertex, per_joint: None, total: args.max_components },
         weights: !args.keep_weights,
         averaging: args.averaging,
         sample_poses: sample_poses.clone(),
-        ..CarryParams::default()
+        ..TransferParams::default()
     };
-    let carried = progress::while_doing(quiet, "carrying", || carry_model(&model, file.rig(), &params))
+    let carried = progress::while_doing(quiet, "carrying", || transfer_model(&model, file.rig(), &params))
         .with_context(|| format!("{}", args.to.display()))?;
     tell(&output, &carried);
     let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
@@ -149,7 +149,7 @@ fn largest(gaps: &[f64]) -> f64 {
     gaps.iter().copied().fold(0.0, f64::max)
 }
 
-fn tell(output: &Output, carried: &Carried) {
+fn tell(output: &Output, carried: &TransferredModel) {
     let gaps = carried.correspondence.gaps();
     output.item(
         "carried",
@@ -170,12 +170,12 @@ fn tell(output: &Output, carried: &Carried) {
 }
 
 /// Truth of the target as it is; that of the model's own mesh carried along.
-fn on_target(truth: ExampleSet, model: &Model, carried: &Carried) -> Result<ExampleSet> {
+fn on_target(truth: ExampleSet, model: &Model, carried: &TransferredModel) -> Result<ExampleSet> {
     let target = carried.model.input_rig();
     let own = model.input_rig();
     if truth.rig().vertex_count() != target.vertex_count() && truth.rig().vertex_count() == own.vertex_count()
     {
-        return Ok(carry_examples(&truth.for_rig(own)?, carried, target)?);
+        return Ok(transfer_examples(&truth.for_rig(own)?, carried, target)?);
     }
     Ok(truth.for_rig(target)?)
 }

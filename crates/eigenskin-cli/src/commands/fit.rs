@@ -24,7 +24,7 @@ use crate::fitting::summary;
 use crate::output::{Output, bytes, counted};
 use crate::progress::Terminal;
 use crate::solved_weights::{self, SolveArgs};
-use crate::{inversion, painter, rigs};
+use crate::{inverted, painter, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -35,43 +35,43 @@ pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
     rig: PathBuf,
     /// Example shapes: a GLB example set or a numpy bundle (.npz)
-    #[arg(long, value_name = "EX")]
+    #[arg(long, value_name = "EX", help_heading = "Examples")]
     examples: Option<PathBuf>,
     #[command(flatten)]
     clip: ClipArgs,
     /// The model to write
-    #[arg(long, short, value_name = "MODEL.glb")]
+    #[arg(long, short, value_name = "MODEL.glb", help_heading = "Output")]
     output: PathBuf,
     #[command(flatten)]
     limits: LimitArgs,
     /// First solve the skin weights from the examples; the model keeps those of the rig beside them
-    #[arg(long)]
+    #[arg(long, help_heading = "Skin weights")]
     solve_weights: bool,
     #[command(flatten)]
     solve: SolveArgs,
     /// Also fit without each example in turn, and report the error on what was left out
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     leave_one_out: bool,
     /// Poses to learn from, as a Python slice START:STOP:STEP
-    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
+    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true, help_heading = "Examples")]
     frames: Option<FrameSlice>,
     /// Reference joints of a flat rig: a TOML file, [parents] with lines "joint" = "parent"
-    #[arg(long, value_name = "FILE.toml")]
+    #[arg(long, value_name = "FILE.toml", hide_short_help = true, help_heading = "Rig")]
     parents: Option<PathBuf>,
     /// The axis that points up in the rig; z adds a root node that turns it
-    #[arg(long, value_enum, default_value = "y")]
+    #[arg(long, value_enum, default_value = "y", hide_short_help = true, help_heading = "Rig")]
     up: UpAxis,
     /// The rig's unit of length; other than m adds a root node that scales it
-    #[arg(long, value_parser = unit_parser(), default_value = "m")]
+    #[arg(long, value_parser = unit_parser(), default_value = "m", hide_short_help = true, help_heading = "Rig")]
     unit: f64,
     /// The skin to use when the file has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Rig")]
     skin: Option<String>,
     /// Write what was learnt with charts and pictures as one HTML page
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
     report: Option<PathBuf>,
     /// Write what was done as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<String>,
     #[command(flatten)]
     large: LargeArgs,
@@ -108,14 +108,14 @@ fn unit_parser() -> impl TypedValueParser<Value = f64> {
 struct LimitArgs {
     /// Morph targets that the written file may have at most; a component needs one or two. Pose
     /// space deformation merges its fields
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
     max_targets: Option<usize>,
     /// Bytes that the written file may have at most
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = "Limits")]
     max_bytes: Option<usize>,
     /// Target error, relative to plain skinning, on the training poses: the fewest components that
     /// reach it
-    #[arg(long, value_name = "E", value_parser = parse_error)]
+    #[arg(long, value_name = "E", value_parser = parse_error, help_heading = "Limits")]
     max_error: Option<f64>,
 }
 
@@ -128,11 +128,11 @@ fn parse_error(text: &str) -> Result<f64, String> {
 #[derive(clap::Args)]
 struct LargeArgs {
     /// Leave the shapes of a cache or numpy bundle on disk, as is done anyway above 256 MB
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, help_heading = "Shapes on disk")]
     stream: bool,
     /// Folder for scratch files of shapes that are left on disk: about twice their size
     /// [default: the output's name with .scratch]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Shapes on disk")]
     scratch: Option<PathBuf>,
 }
 
@@ -266,7 +266,7 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
 fn print_inputs(output: &Output, inputs: &FitInputs, job: &Fit) {
     rigs::print_file(output, &inputs.rig.path, &job.rig.file);
     if let Some(guess) = &job.rig.guessed {
-        rigs::print_guess(output, job.rig.rig(), guess);
+        rigs::tell_references(job.rig.rig(), guess, " (--parents FILE.toml to correct)", output);
     }
     for note in &job.notes {
         output.item("shapes", note);
@@ -307,7 +307,7 @@ fn kept_in_rig(inputs: &FitInputs) -> Option<&'static str> {
 
 fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) {
     if let Some(inverted) = &outcome.inverted {
-        inversion::print(output, inverted);
+        inverted::tell(inverted, output);
     }
     if let (Some(solved), Some(params)) = (&outcome.solved, &job.settings.solve_weights) {
         solved_weights::print(output, solved, params.influences);

@@ -17,32 +17,32 @@ use super::psd_options::PsdArgs;
 #[derive(clap::Args)]
 pub struct MethodArgs {
     /// How to learn
-    #[arg(long, value_enum, default_value = "eigenskin")]
+    #[arg(long, value_enum, default_value = "eigenskin", help_heading = "Learning")]
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
     /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
     /// parameterization]
-    #[arg(long, value_parser = parse_kernel)]
+    #[arg(long, value_parser = parse_kernel, hide_short_help = true, help_heading = "Learning")]
     kernel: Option<Kernel>,
     /// Width of the kernels in radians (of a control: its values), or auto (by leave-one-out)
     /// [default: auto]
-    #[arg(long, value_parser = parse_width)]
+    #[arg(long, value_parser = parse_width, hide_short_help = true, help_heading = "Learning")]
     width: Option<Width>,
     /// How far examples may give way to smoothness: a number, 0 for exact, or auto (exact unless
     /// examples are many and contradictory; for parameterization: by cross-validation) [default: auto, 0
     /// for pose space deformation]
-    #[arg(long, value_parser = parse_ridge)]
+    #[arg(long, value_parser = parse_ridge, hide_short_help = true, help_heading = "Learning")]
     ridge: Option<Ridge>,
     /// How far corrections may leave their range over the examples (share of it), or none [default:
     /// 0.5, none for pose space deformation]
-    #[arg(long, value_parser = parse_clamp)]
+    #[arg(long, value_parser = parse_clamp, hide_short_help = true, help_heading = "Learning")]
     clamp: Option<ClampArg>,
     /// What the corrections sit on: rigid, linear, dual-quaternion, or a box file (.toml), a chain of
     /// deformers [default: what the examples were pulled back through, else linear]
-    #[arg(long, value_name = "BOX", value_parser = clap::value_parser!(BaseChoice))]
+    #[arg(long, value_name = "BOX", value_parser = clap::value_parser!(BaseChoice), help_heading = "Learning")]
     base: Option<BaseChoice>,
     /// Leave normals to plain skinning
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, help_heading = "Learning")]
     no_normals: bool,
     #[command(flatten)]
     eigenskin: EigenSkinArgs,
@@ -88,19 +88,19 @@ pub struct EigenSkinArgs {
     #[arg(long, value_name = "N")]
     per_vertex: Option<usize>,
     /// Components of every joint: the paper's equal split
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", hide_short_help = true)]
     per_joint: Option<usize>,
     /// How a joint's region ends [default: smooth]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     support_border: Option<BorderArg>,
     /// Where it ends: share of the joint's largest displacement [default: the paper's 0.04, or more
     /// where that makes better use of the limit per vertex]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
     support_threshold: Option<f64>,
     /// How joints that move together are treated: none (the paper's recipe: each on its own, added
     /// up), additive (their sum meets all poses), pairs (and pairs have layers of their own where that
     /// predicts left-out poses better), or auto (pairs, where poses move several joints) [default: auto]
-    #[arg(long, value_name = "HOW", value_parser = parse_coupling)]
+    #[arg(long, value_name = "HOW", value_parser = parse_coupling, hide_short_help = true)]
     coupling: Option<Coupling>,
 }
 

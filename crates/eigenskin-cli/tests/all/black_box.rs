@@ -300,7 +300,9 @@ fn boxes_that_make_no_sense_are_refused() {
         assert!(message.contains(expected), "{name}: {message}");
     }
     let output = desk.run(&format!("{add} curvy"));
-    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("box file"));
+    assert!(
+        !output.status.success() && String::from_utf8_lossy(&output.stderr).contains("deformer-stack file")
+    );
     let output = desk.run("check rig.glb --base linear");
     assert!(String::from_utf8_lossy(&output.stderr).contains("need a pose"));
 }

@@ -13,7 +13,6 @@ use eigenskin_gpu::GpuError;
 use eigenskin_gpu::tables::{ModelTables, Storage};
 use hand_made::{layer, model, rig, tangents};
 
-
 /// A vertex lists what reaches it and nothing else.
 #[test]
 fn lists_are_as_long_as_supports_say() {

@@ -146,7 +146,7 @@ fn mistakes_are_named() {
     refused("", &["no [[deformer]]"]);
     refused("deformer = 3", &["no [[deformer]]"]);
     refused("deformer = [3]", &["deformer 1", "table"]);
-    refused("[[deformer]\nkind", &["no black box"]);
+    refused("[[deformer]\nkind", &["not a valid deformer-stack file"]);
     refused("nmae = \"x\"\n[[deformer]]\nkind = \"linear\"", &["\"nmae\"", "settings: name, deformer"]);
     refused("name = 3\n[[deformer]]\nkind = \"linear\"", &["name"]);
     refused(&step("iterations = 3"), &["deformer 2", "has no kind", "corrective-smooth"]);

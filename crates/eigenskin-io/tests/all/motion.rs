@@ -1,4 +1,4 @@
-//! Motions carried from one set of joints to another.
+//! Motions retargeted from one set of joints to another.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_gltf::{Motion, MotionError, Orientation, RigFile};
-use eigenskin_io::retarget::{carry_bvh, carry_clip};
-use eigenskin_io::{Bvh, CarryOptions, JointMap};
+use eigenskin_io::retarget::{retarget_bvh, retarget_clip};
+use eigenskin_io::{Bvh, JointMap, RetargetOptions};
 
 fn arm_file() -> (Character, RigFile) {
     let character = arm(400).unwrap();
@@ -31,8 +31,8 @@ fn map(pairs: &[(&str, &str)]) -> JointMap {
     pairs.iter().map(|&(joint, source)| (joint.to_string(), source.to_string())).collect()
 }
 
-fn by(map: JointMap) -> CarryOptions {
-    CarryOptions { map: Some(map), ..CarryOptions::default() }
+fn by(map: JointMap) -> RetargetOptions {
+    RetargetOptions { map: Some(map), ..RetargetOptions::default() }
 }
 
 fn all_joints() -> JointMap {
@@ -50,7 +50,7 @@ fn place(file: &RigFile, pose: &Pose, joint: &str) -> DVec3 {
 fn turns_add_up_over_joints_left_out() {
     let (_, file) = arm_file();
     let frames = "100 50 7  0 0 0  0 0 0  0 0 0  0 0 0\n100 62 7  0 0 0  30 0 0  60 0 0  0 0 90";
-    let (motion, matching) = carry_bvh(&file, &capture(frames, 2), "wave", &by(all_joints())).unwrap();
+    let (motion, matching) = retarget_bvh(&file, &capture(frames, 2), "wave", &by(all_joints())).unwrap();
     assert_eq!(matching.unmatched, ["forearm-twist"]);
     assert_eq!(matching.unused, ["clavicle"]);
     // Bones of 0.1, 0.3 and 0.26 against 10, 30 and 26.
@@ -74,7 +74,7 @@ fn a_joint_alone_takes_its_local_turn() {
     let (_, file) = arm_file();
     let frames = "0 0 0  0 0 0  0 0 0  0 0 0  0 0 0\n9 9 9  77 0 0  30 0 0  60 0 0  0 0 90";
     let only = map(&[("forearm", "elbow")]);
-    let (motion, matching) = carry_bvh(&file, &capture(frames, 2), "x", &by(only)).unwrap();
+    let (motion, matching) = retarget_bvh(&file, &capture(frames, 2), "x", &by(only)).unwrap();
     assert_eq!(matching.scale, 1.0);
     let bent = &motion.poses[1];
     assert!((place(&file, bent, "forearm") - DVec3::new(0.4, 0.0, 0.0)).length() < 1e-6);
@@ -93,10 +93,10 @@ fn aligned_bones_point_where_the_captures_do() {
     let bent = RigFile::from_rig(Arc::new(bent), "bent").unwrap();
     let frames = "0 0 0  0 0 0  0 0 0  0 0 0  0 0 0\n1 2 3  10 20 30  30 0 0  60 0 0  0 40 90";
     let bvh = capture(frames, 2);
-    let options = CarryOptions { align: true, ..by(all_joints()) };
-    let (expected, _) = carry_bvh(&straight, &bvh, "x", &by(all_joints())).unwrap();
-    let (aligned, _) = carry_bvh(&bent, &bvh, "x", &options).unwrap();
-    let (turned, _) = carry_bvh(&bent, &bvh, "x", &by(all_joints())).unwrap();
+    let options = RetargetOptions { align: true, ..by(all_joints()) };
+    let (expected, _) = retarget_bvh(&straight, &bvh, "x", &by(all_joints())).unwrap();
+    let (aligned, _) = retarget_bvh(&bent, &bvh, "x", &options).unwrap();
+    let (turned, _) = retarget_bvh(&bent, &bvh, "x", &by(all_joints())).unwrap();
     for key in 0..2 {
         for joint in ["shoulder", "upper-arm", "forearm", "forearm-twist", "hand"] {
             let wanted = place(&straight, &expected.poses[key], joint);
@@ -130,7 +130,7 @@ fn turns_are_those_of_the_scene() {
     let (_, file) = arm_file();
     let file = file.with_orientation(Orientation { z_up: true, metres_per_unit: 0.01 }).unwrap();
     let frames = "0 0 0  0 0 0  0 0 0  0 0 0  0 0 0\n0 10 0  0 0 0  0 0 0  90 0 0  0 0 0";
-    let (motion, matching) = carry_bvh(&file, &capture(frames, 2), "x", &by(all_joints())).unwrap();
+    let (motion, matching) = retarget_bvh(&file, &capture(frames, 2), "x", &by(all_joints())).unwrap();
     assert!((matching.scale - 1e-4).abs() < 1e-9);
     let at = |joint: &str| place(&file, &motion.poses[1], joint);
     assert!((at("shoulder") - DVec3::new(0.0, 0.001, 0.0)).length() < 1e-8);
@@ -141,7 +141,7 @@ fn turns_are_those_of_the_scene() {
 fn a_clip_on_its_own_rig_is_itself() {
     let (_, file) = arm_file();
     let clip = &file.clips()[0];
-    let (motion, matching) = carry_clip(&file, &file, clip, &CarryOptions::default()).unwrap();
+    let (motion, matching) = retarget_clip(&file, &file, clip, &RetargetOptions::default()).unwrap();
     assert!(matching.unmatched.is_empty() && matching.unused.is_empty());
     assert!((matching.scale - 1.0).abs() < 1e-12);
     let own = Motion::from_clip(&file, clip, None).unwrap();
@@ -170,7 +170,7 @@ fn a_clip_on_a_larger_arm_with_other_axes() {
     let larger = other_axes(&character.rig);
     let target = RigFile::from_rig(Arc::new(larger), "large").unwrap();
     let (motion, matching) =
-        carry_clip(&target, &source, &source.clips()[0], &CarryOptions::default()).unwrap();
+        retarget_clip(&target, &source, &source.clips()[0], &RetargetOptions::default()).unwrap();
     assert!((matching.scale - 2.0).abs() < 1e-6, "{}", matching.scale);
     let shift = DVec3::new(1.0, 2.0, 3.0);
     for (pose, original) in motion.poses.iter().zip(&poses) {
@@ -211,8 +211,9 @@ fn flat_rigs_move_as_a_chain() {
     let flat = RigFile::from_rig(Arc::new(flat), "flat").unwrap();
     let chain = RigFile::from_rig(rig.clone(), "chain").unwrap();
     let frames = "0 0 0  0 0 0  0 0 0  0 0 0  0 0 0\n1 2 3  10 20 30  30 0 0  60 0 0  0 0 90";
-    let carry = |file: &RigFile| carry_bvh(file, &capture(frames, 2), "x", &by(all_joints())).unwrap().0;
-    let (flat_motion, chain_motion) = (carry(&flat), carry(&chain));
+    let retarget =
+        |file: &RigFile| retarget_bvh(file, &capture(frames, 2), "x", &by(all_joints())).unwrap().0;
+    let (flat_motion, chain_motion) = (retarget(&flat), retarget(&chain));
     for (a, b) in flat_motion.poses.iter().zip(&chain_motion.poses) {
         for (a, b) in a.world_from_joint.iter().zip(&b.world_from_joint) {
             assert!(a.abs_diff_eq(*b, 1e-9));
@@ -286,15 +287,15 @@ fn a_replaced_clip_keeps_what_is_not_the_rigs() {
 fn joints_that_are_not_there_are_named() {
     let (_, file) = arm_file();
     let bvh = capture("0 0 0  0 0 0  0 0 0  0 0 0  0 0 0", 1);
-    let carry = |pairs: &[(&str, &str)]| carry_bvh(&file, &bvh, "x", &by(map(pairs)));
+    let retarget = |pairs: &[(&str, &str)]| retarget_bvh(&file, &bvh, "x", &by(map(pairs)));
     assert!(
-        matches!(carry(&[("elbow", "elbow")]), Err(MotionError::NoTargetJoint { name, .. }) if name == "elbow")
+        matches!(retarget(&[("elbow", "elbow")]), Err(MotionError::NoTargetJoint { name, .. }) if name == "elbow")
     );
     assert!(
-        matches!(carry(&[("forearm", "knee")]), Err(MotionError::NoSourceJoint { name, .. }) if name == "knee")
+        matches!(retarget(&[("forearm", "knee")]), Err(MotionError::NoSourceJoint { name, .. }) if name == "knee")
     );
-    assert!(matches!(carry(&[]), Err(MotionError::NoneMatched { .. })));
+    assert!(matches!(retarget(&[]), Err(MotionError::NoneMatched { .. })));
     // By equal names: "shoulder" and "hand".
-    let matched = carry_bvh(&file, &bvh, "x", &CarryOptions::default()).unwrap().1.matched;
+    let matched = retarget_bvh(&file, &bvh, "x", &RetargetOptions::default()).unwrap().1.matched;
     assert_eq!(matched.len(), 2);
 }

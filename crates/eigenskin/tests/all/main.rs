@@ -1,12 +1,17 @@
-//! All crates together: fitted models through files, and sets that stay on disk.
+//! All crates together: jobs, fitted models through files, and sets that stay on disk.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod cache_formats;
+mod edit_examples;
+mod inspect;
+mod invert;
 mod large_sets;
 mod parameterization_files;
 mod psd_files;
 mod render;
 mod reports;
 mod stock_viewer;
+mod stop;
+mod suggest;
 mod support;
 mod weights_files;

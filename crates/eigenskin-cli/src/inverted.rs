@@ -1,11 +1,11 @@
-//! What is said of examples pulled back through a stack of deformers.
+//! How examples were pulled back through deformers, for people.
 
 use eigenskin::base::InvertedExamples;
 
 use crate::output::{Output, counted, figure};
 
-/// How many, through what, and how well that went.
-pub fn print(output: &Output, inverted: &InvertedExamples) {
+/// A few lines.
+pub fn tell(inverted: &InvertedExamples, output: &Output) {
     output.item(
         "inverted",
         format!(
@@ -20,19 +20,19 @@ pub fn print(output: &Output, inverted: &InvertedExamples) {
         output.item(
             "",
             format!(
-                "{} vertices {}: {} converged, at most {} off",
-                class.vertices,
+                "{} {}: {} converged, at most {} off",
+                counted(class.vertices, "vertex", "vertices"),
                 class.class.description(),
                 class.converged,
                 figure(class.largest_residual)
             ),
         );
     }
-    if let Some((name, vertex)) = &inverted.worst {
+    if let Some((example, vertex)) = &inverted.worst {
         let residual = figure(inverted.largest_residual);
         output.item(
             "",
-            format!("residual of {residual} in {name} (vertex {vertex}), added after the deformers"),
+            format!("residual of {residual}, added after the deformers (vertex {vertex} of {example})"),
         );
     }
 }

@@ -9,7 +9,9 @@ use super::lanes::{Block, LANES, Lanes};
 use super::order::{Mover, Needs, OrderedGroup, order};
 use super::radial::RadialTable;
 use super::storage::{Displacements, Fields, Stored, StoredBlock, decoded_number};
-use super::{AfterPart, BakeParams, BakeReport, BakedModel, Coordinate, Group, PIECE, Span, Storage, Tables};
+use super::{
+    AfterPart, Coordinate, Group, PIECE, PackParams, PackReport, PackedModel, Span, Storage, Tables,
+};
 use crate::model::{Frame, Layer, Model, Stage};
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
@@ -24,7 +26,7 @@ struct Part<'a> {
     heaviest_only: bool,
 }
 
-pub(super) fn bake(model: &Model, skinning: BaseSkinning, params: BakeParams) -> BakedModel {
+pub(super) fn pack(model: &Model, skinning: BaseSkinning, params: PackParams) -> PackedModel {
     let rig = model.rig();
     let parts = parts_of(model);
     let groups = order(needs_of(rig, skinning, &parts), &component_counts(&parts));
@@ -51,7 +53,7 @@ pub(super) fn bake(model: &Model, skinning: BaseSkinning, params: BakeParams) ->
         drivers.push((layer.driver.clone(), component_count));
         component_count += layer.component_count();
     }
-    BakedModel {
+    PackedModel {
         rig: Arc::clone(rig),
         skinning,
         drivers,
@@ -201,7 +203,7 @@ fn pieces(groups: &[Group]) -> Vec<Range<usize>> {
     pieces
 }
 
-/// Rest tangents in baked order, and their handedness.
+/// Rest tangents in packed order, and their handedness.
 pub(super) fn tangents_of(tables: &Tables, tangents: &[Vec4]) -> (Vec<Block>, Vec<Lanes>) {
     tables
         .vertices
@@ -346,14 +348,14 @@ fn store<T: Stored>(
     }
 }
 
-fn report_of(rig: &Rig, tables: &Tables, displacements: &Displacements, storage_error: f64) -> BakeReport {
+fn report_of(rig: &Rig, tables: &Tables, displacements: &Displacements, storage_error: f64) -> PackReport {
     let vertices = rig.vertex_count();
     let blocks = tables.positions.len();
     let lanes = (blocks * LANES).max(1);
     let bytes =
         2 * size_of_val(&tables.positions[..]) + size_of_val(&tables.weights[..]) + displacements.bytes();
     let zeros = tables.weights.iter().flat_map(|lanes| lanes.0).filter(|&weight| weight == 0.0).count();
-    BakeReport {
+    PackReport {
         vertices,
         groups: tables.groups.len(),
         blocks,
