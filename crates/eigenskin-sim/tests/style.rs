@@ -10,6 +10,7 @@ use eigenskin_characters::{Character, hand, hand_with_fingers};
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, skinned_shape};
 use eigenskin_fit::metrics::vertex_errors;
@@ -86,8 +87,8 @@ fn simulated(character: &Character, poses: &[NamedPose], poisson: f64) -> Exampl
     params.tissue.fill.fewest_cells = 300;
     params.material = Material { poisson, ..Material::default() };
     params.contact = None;
-    let simulation = Simulation::new(character.rig.clone(), &jobs, &[], &params).unwrap();
-    let results = simulation.run_all(&jobs, |_, _| ()).unwrap();
+    let simulation = Simulation::new(character.rig.clone(), &jobs, &[], &params, &Unwatched).unwrap();
+    let results = simulation.run_all(&jobs, |_, _| Ok(()), &Unwatched).unwrap();
     assert!(results.iter().all(|result| result.failed.is_empty()));
     let examples = results.into_iter().flat_map(|result| result.poses).map(|pose| Example {
         name: pose.name,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use eigenskin::articulation::{Articulation, NamedPose};
 use eigenskin::gltf::RigFile;
+use eigenskin::progress::Unwatched;
 use eigenskin::rig::Rig;
 use eigenskin::sim::calculix;
 use eigenskin::sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
@@ -157,7 +158,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     let excluded = excluded_vertices(&file, &args.tissue.exclude)?;
     let simulation = progress::while_doing(quiet, "filling the skin", || {
-        Simulation::new(rig.clone(), &jobs, &excluded, &simulation_params(&args.tissue))
+        Simulation::new(rig.clone(), &jobs, &excluded, &simulation_params(&args.tissue), &Unwatched)
     })
     .with_context(|| args.rig.display().to_string())?;
     plan::print_tissue(&output, &simulation, &jobs, 0);
@@ -355,7 +356,12 @@ fn solve_and_write(
             .get(index)
             .with_context(|| format!("--job {index}: there are {} jobs, counted from 0", jobs.len()))?;
         let result = progress::while_doing(quiet, "simulating", || {
-            anyhow::Ok(simulation.run(&mut simulation.solver()?, simulation.contact().as_ref(), job))
+            anyhow::Ok(simulation.run(
+                &mut simulation.solver()?,
+                simulation.contact(&Unwatched)?.as_ref(),
+                job,
+                &Unwatched,
+            )?)
         })?;
         parts.write(index, &result)?;
         output.item("job", format!("{index}: {}", job.description()));

@@ -12,6 +12,7 @@ use eigenskin::method::psd::DeltaSpace;
 use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Frame, Model};
+use eigenskin::progress::Unwatched;
 use eigenskin::sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin::sim::simulation::Simulation;
 use eigenskin::skinning::BaseSkinning;
@@ -110,7 +111,7 @@ fn simulated(
     let mut params = simulation_run::params_with_cubes(args.cubes);
     params.contact = None;
     let simulation = progress::while_doing(quiet, "filling the skin", || {
-        Simulation::new(character.rig.clone(), &jobs, &[], &params)
+        Simulation::new(character.rig.clone(), &jobs, &[], &params, &Unwatched)
     })?;
     plan::print_tissue(output, &simulation, &jobs, 0);
     let sculpted = poses[BETWEEN.len()].name.as_str();

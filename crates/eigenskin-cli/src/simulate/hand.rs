@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use anyhow::{Result, bail};
 use eigenskin::characters::Character;
+use eigenskin::progress::Unwatched;
 use eigenskin::sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
 use eigenskin::sim::simulation::{Simulation, SimulationParams};
 
@@ -69,7 +70,7 @@ impl HandPlan {
             params.contact = None;
         }
         let simulation = progress::while_doing(quiet, "filling the skin", || {
-            Simulation::new(hand.rig.clone(), &jobs, &[], &params)
+            Simulation::new(hand.rig.clone(), &jobs, &[], &params, &Unwatched)
         })?;
         let tested = between.len();
         plan::print_tissue(output, &simulation, &jobs, tested);

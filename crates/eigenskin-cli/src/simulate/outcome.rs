@@ -8,7 +8,7 @@ use eigenskin::gltf::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin::rig::Rig;
 use eigenskin::sim::jobs::{Job, Purpose};
 use eigenskin::sim::material::Model;
-use eigenskin::sim::quality::{Quality, QualityLimits};
+use eigenskin::sim::quality::{PoseQuality, QualityLimits};
 use eigenskin::sim::simulation::{JobResult, Simulation, SimulationParams};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub struct Kept {
     /// its shape
     pub example: Example,
     /// how good it is
-    pub quality: Quality,
+    pub quality: PoseQuality,
 }
 
 /// A pose that is not.
@@ -42,7 +42,7 @@ pub struct Outcome {
     /// in the order of the jobs
     pub dropped: Vec<Dropped>,
     /// all poses that were solved, good or not, in the order of the jobs
-    pub solved: Vec<(String, Quality)>,
+    pub solved: Vec<(String, PoseQuality)>,
     /// how long it took
     pub seconds: f64,
 }
@@ -133,7 +133,7 @@ impl Outcome {
 
     /// Sums it up for people.
     pub fn print(&self, output: &Output) {
-        let over = |of: fn(&Quality) -> f64, pick: fn(f64, f64) -> f64| {
+        let over = |of: fn(&PoseQuality) -> f64, pick: fn(f64, f64) -> f64| {
             self.kept.iter().map(|pose| of(&pose.quality)).reduce(pick)
         };
         if let (Some(low), Some(high), Some(smallest)) = (
@@ -187,7 +187,7 @@ impl Outcome {
     }
 }
 
-fn pose_record(name: &str, quality: &Quality) -> PoseRecord {
+fn pose_record(name: &str, quality: &PoseQuality) -> PoseRecord {
     PoseRecord {
         name: name.to_string(),
         volume: quality.volume,

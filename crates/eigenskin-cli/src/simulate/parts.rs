@@ -9,7 +9,7 @@ use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::rig::Rig;
 use eigenskin::sim::jobs::Job;
-use eigenskin::sim::quality::Quality;
+use eigenskin::sim::quality::PoseQuality;
 use eigenskin::sim::simulation::{JobResult, SimulatedPose};
 use serde_json::{Value, json};
 
@@ -135,7 +135,7 @@ fn described(result: &JobResult) -> Value {
 }
 
 /// The quality of a pose for machines.
-pub fn quality_json(name: &str, quality: &Quality) -> Value {
+pub fn quality_json(name: &str, quality: &PoseQuality) -> Value {
     json!({
         "name": name,
         "smallest_volume": quality.smallest_volume,
@@ -150,8 +150,8 @@ pub fn quality_json(name: &str, quality: &Quality) -> Value {
     })
 }
 
-fn quality_of(value: &Value) -> Option<Quality> {
-    Some(Quality {
+fn quality_of(value: &Value) -> Option<PoseQuality> {
+    Some(PoseQuality {
         smallest_volume: value["smallest_volume"].as_f64()?,
         inverted: value["inverted"].as_u64()? as usize,
         stable: value["stable"].as_bool()?,

@@ -4,6 +4,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use anyhow::Result;
+use eigenskin::progress::Unwatched;
 use eigenskin::sim::jobs::Job;
 use eigenskin::sim::quality::QualityLimits;
 use eigenskin::sim::simulation::{JobResult, Simulation, SimulationParams};
@@ -54,14 +55,19 @@ fn solve(
     let wanted: Vec<Job> = missing.iter().map(|&index| jobs[index].clone()).collect();
     let bar = progress_bar(quiet, wanted.iter().map(|job| job.stops.len()).sum());
     let failure = Mutex::new(None);
-    let solved = simulation.run_all(&wanted, |place, result| {
-        bar.inc(wanted[place].stops.len() as u64);
-        if let Some(Err(error)) = parts.map(|parts| parts.write(missing[place], result))
-            && let Ok(mut failure) = failure.lock()
-        {
-            failure.get_or_insert(error);
-        }
-    })?;
+    let solved = simulation.run_all(
+        &wanted,
+        |place, result| {
+            bar.inc(wanted[place].stops.len() as u64);
+            if let Some(Err(error)) = parts.map(|parts| parts.write(missing[place], result))
+                && let Ok(mut failure) = failure.lock()
+            {
+                failure.get_or_insert(error);
+            }
+            Ok(())
+        },
+        &Unwatched,
+    )?;
     bar.finish_and_clear();
     if let Ok(Some(error)) = failure.into_inner() {
         return Err(error);
