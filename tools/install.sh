@@ -9,7 +9,7 @@
 set -uo pipefail
 build=$1 logs=$2
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender,gpu,view,valgrind}.ready
+rm -f "$logs"/{npm,chromium,blender,calculix,gpu,native,view,valgrind}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -84,6 +84,14 @@ gpu() {
   echo "a Vulkan driver is missing: install ${gpu_libraries[*]}, or your GPU's"
   return 1
 }
+calculix() {
+  command -v ccx && return
+  echo "CalculiX is missing: install calculix-ccx"
+  return 1
+}
+native_tools() {
+  cc --version && c++ --version && valgrind --version
+}
 valgrind_and_python() {
   valgrind --version && python3 --version
 }
@@ -100,6 +108,8 @@ install npm npm_packages &
 install blender blender &
 install chromium chromium
 install gpu gpu
+install calculix calculix
+install native native_tools
 install valgrind valgrind_and_python
 install view view
 wait

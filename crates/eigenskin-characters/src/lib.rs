@@ -187,3 +187,8 @@ fn one_after_the_other(degrees: &[DegreeOfFreedom]) -> Vec<(f64, Vec<f64>)> {
     }
     keys
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

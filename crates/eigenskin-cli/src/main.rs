@@ -1,23 +1,18 @@
 //! The `eigenskin` command.
 
-mod base;
 mod bench;
-mod budget;
 mod commands;
 mod example_source;
 mod fitting;
 mod frames;
-mod invertibility;
+mod inverted;
 mod joint_map;
-mod large;
-mod mirror_examples;
 mod output;
 mod painter;
 mod pictures;
 mod pose_source;
 mod progress;
 mod render;
-mod report;
 mod reproduce;
 mod rigs;
 mod simulate;
@@ -25,8 +20,10 @@ mod solved_weights;
 mod table;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use eigenskin::progress::Cancelled;
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
@@ -61,6 +58,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "gpu")]
     keep_drivers_quiet();
     let cli = Cli::parse();
     end_cleanly_when_interrupted();
@@ -85,6 +83,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.chain().any(|cause| cause.is::<Cancelled>()) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             output::print_error(&error);
             ExitCode::FAILURE
@@ -94,6 +93,7 @@ fn main() -> ExitCode {
 
 /// Mesa's Vulkan layer that sorts GPUs asks Wayland which is in use, and without a session (containers,
 /// `sudo`) complains on standard error. There is nothing to sort by then, so the layer is left out.
+#[cfg(feature = "gpu")]
 #[allow(unsafe_code, reason = "there is no safe way to change what a C library reads")]
 fn keep_drivers_quiet() {
     if cfg!(target_os = "linux") && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
@@ -103,13 +103,21 @@ fn keep_drivers_quiet() {
 }
 
 /// What shells expect of a command that was interrupted: 128 and the number of the signal.
-const INTERRUPTED: i32 = 130;
+const INTERRUPTED: u8 = 130;
 
-/// Ctrl-C leaves no half-written file behind.
+/// How long work that watches for it may take to end after Ctrl-C.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Ctrl-C leaves no half-written file behind: work that reports its progress ends by itself, and whatever
+/// does not is ended here.
 fn end_cleanly_when_interrupted() {
     // Without a handler the command works all the same; only its temporary files could stay.
     let _ = ctrlc::set_handler(|| {
+        let again = progress::interrupt();
+        if !again {
+            std::thread::sleep(PATIENCE);
+        }
         eigenskin::io::atomic::abandon_unfinished();
-        std::process::exit(INTERRUPTED);
+        std::process::exit(INTERRUPTED.into());
     });
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use eigenskin::bone_distance::{BoneDistanceParams, weights_from_bone_distance};
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::ReadOptions;
-use eigenskin::reference::{ReferenceSource, guess_references, is_flat};
+use eigenskin::gltf::{ReadOptions, RigFile};
+use eigenskin::reference::{GuessedReferences, ReferenceSource, guess_references, is_flat};
 use eigenskin::rig::Rig;
 
 use crate::output::{Output, counted};
@@ -38,19 +38,21 @@ pub fn settle_references(rig: Arc<Rig>, parents: Option<&Path>, output: &Output)
         return Ok(Arc::new(references_from_file(&rig, path)?));
     }
     let Some(guess) = guess_references(&rig) else { return Ok(rig) };
+    tell_references(&rig, &guess, " (--parents FILE.toml to correct)", output);
+    Ok(Arc::new(rig.with_references(&guess.references)?))
+}
+
+/// Reference joints that were guessed for a flat rig; `remedy` says how to correct them, if that is possible.
+pub fn tell_references(rig: &Rig, guess: &GuessedReferences, remedy: &str, output: &Output) {
     let how = match guess.source {
         ReferenceSource::Names => "names",
         ReferenceSource::Geometry => "geometry",
     };
-    output.item(
-        "references",
-        format!("the rig is flat; joints refer to each other by {how} (--parents FILE.toml to correct):"),
-    );
+    output.item("references", format!("the rig is flat; joints refer to each other by {how}{remedy}:"));
     let name = |joint: usize| rig.skeleton().joints()[joint].name.as_str();
     for (joint, reference) in guess.references.iter().enumerate() {
         output.item("", format!("{} → {}", name(joint), reference.map_or("(root)", name)));
     }
-    Ok(Arc::new(rig.with_references(&guess.references)?))
 }
 
 fn references_from_file(rig: &Rig, path: &Path) -> Result<Rig> {
@@ -112,6 +114,14 @@ pub fn summary(rig: &Rig) -> String {
         parts.push(counted(rig.controls().len(), "control", "controls"));
     }
     parts.join(", ")
+}
+
+/// A rig's file and what there is to say about it.
+pub fn print_file(output: &Output, path: &Path, file: &RigFile) {
+    output.item("rig", format!("{}: {}", path.display(), summary(file.rig())));
+    for note in &file.notes {
+        output.item("", note);
+    }
 }
 
 /// Refuses to write over a file that is being read.

@@ -222,3 +222,8 @@ pub fn other_kind(found: FileKind, expected: FileKind) -> GltfError {
     };
     GltfError::OtherKind { found: found.description(), expected: expected.description(), fix }
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

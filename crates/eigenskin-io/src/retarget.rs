@@ -17,6 +17,7 @@ use eigenskin_gltf::clip::Clip;
 use eigenskin_gltf::motion::{MOST_FRAMES, Motion, MotionError, clip_times, resampled};
 
 use crate::bvh::Bvh;
+pub use crate::joint_map::{JointMapError, read_joint_map};
 
 /// Target joint → source joint, by names.
 pub type JointMap = BTreeMap<String, String>;

@@ -1,6 +1,7 @@
 //! What corrections are added to, at work: a skinning, or a stack of deformers bound to a rig with its
 //! programs started; and examples pulled back through it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -17,16 +18,26 @@ use eigenskin_fit::displacements::black_box::{
     ClassReport, InversionParams, InversionProgress, InversionReport, VertexClass, invert_example,
 };
 use eigenskin_fit::metrics::{Evaluation, evaluate_against, evaluate_through};
-use eigenskin_io::{BoxFileError, read_box};
-use serde::Serialize;
+use eigenskin_io::{BoxFile, BoxFileError, read_box};
+use serde::{Deserialize, Serialize};
 
-/// A base as people give it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A base as people give it: in text a name (`linear`) or a path (`arm.toml`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum BaseChoice {
     /// a skinning, by name
     Skinning(BaseSkinning),
     /// a deformer-stack file (`.toml`)
     File(PathBuf),
+}
+
+/// A base as its file describes it, bound to no rig yet: none of its programs runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadBase {
+    /// as models name it
+    pub base: Base,
+    /// how to start its programs, and the file that says so; none for skinnings
+    file: Option<(PathBuf, BoxFile)>,
 }
 
 /// A base bound to a rig.
@@ -156,18 +167,64 @@ impl FromStr for BaseChoice {
     }
 }
 
-impl BaseChoice {
-    /// Reads the file and binds its stack to `rig`, starting its programs.
-    pub fn open(&self, rig: &Arc<Rig>) -> Result<OpenBase, BaseError> {
+impl TryFrom<String> for BaseChoice {
+    type Error = BaseError;
+
+    fn try_from(text: String) -> Result<Self, BaseError> {
+        text.parse()
+    }
+}
+
+impl From<BaseChoice> for String {
+    fn from(choice: BaseChoice) -> Self {
+        choice.to_string()
+    }
+}
+
+impl fmt::Display for BaseChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Skinning(skinning) => Ok(OpenBase { base: (*skinning).into(), bound: None }),
+            Self::Skinning(skinning) => f.write_str(skinning.name()),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+impl BaseChoice {
+    /// Reads the file, where there is one. No program is started.
+    pub fn read(&self) -> Result<ReadBase, BaseError> {
+        match self {
+            Self::Skinning(skinning) => Ok((*skinning).into()),
             Self::File(path) => {
                 let file = read_box(path)?;
-                let bound =
-                    file.open(rig).map_err(|error| BaseError::OpenFile { path: path.clone(), error })?;
-                Ok(OpenBase { base: Base::Deformers(Arc::new(file.stack)), bound: Some(bound) })
+                let base = Base::Deformers(Arc::new(file.stack.clone()));
+                Ok(ReadBase { base, file: Some((path.clone(), file)) })
             }
         }
+    }
+
+    /// Reads the file and binds its stack to `rig`, starting its programs.
+    pub fn open(&self, rig: &Arc<Rig>) -> Result<OpenBase, BaseError> {
+        self.read()?.open(rig)
+    }
+}
+
+impl From<BaseSkinning> for ReadBase {
+    fn from(skinning: BaseSkinning) -> Self {
+        Self { base: skinning.into(), file: None }
+    }
+}
+
+impl ReadBase {
+    /// Binds the stack to `rig` and starts its programs.
+    pub fn open(&self, rig: &Arc<Rig>) -> Result<OpenBase, BaseError> {
+        let bound = match &self.file {
+            None => None,
+            Some((path, file)) => {
+                Some(file.open(rig).map_err(|error| BaseError::OpenFile { path: path.clone(), error })?)
+            }
+        };
+        Ok(OpenBase { base: self.base.clone(), bound })
     }
 }
 

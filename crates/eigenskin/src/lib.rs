@@ -6,6 +6,9 @@ pub mod example_source;
 pub mod frame_slice;
 pub mod jobs;
 pub mod large_set;
+pub mod painter;
+pub mod pose_source;
+pub mod reports;
 pub mod rig_source;
 
 pub use eigenskin_characters as characters;
@@ -19,6 +22,13 @@ pub use eigenskin_fit::{
     supports, transfer,
 };
 pub use eigenskin_gltf as gltf;
+#[cfg(feature = "gpu")]
+pub use eigenskin_gpu as gpu;
 pub use eigenskin_io as io;
 pub use eigenskin_report as report;
 pub use eigenskin_sim as sim;
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

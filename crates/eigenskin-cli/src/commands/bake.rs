@@ -16,9 +16,9 @@ use eigenskin::model::Model;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
-use crate::base::OpenBase;
 use crate::output::{Output, bytes, counted};
 use crate::{joint_map, progress, rigs};
+use eigenskin::base::OpenBase;
 
 /// Play a motion on a model: plain animation, or posed shapes
 #[derive(clap::Args)]

@@ -12,7 +12,6 @@ use eigenskin::model::Model;
 use eigenskin::transfer::{Carried, CarryParams, carry_examples, carry_model};
 use serde_json::json;
 
-use super::evaluate::evaluation_json;
 use crate::output::{Output, bytes, counted, figure};
 use crate::{frames, progress, rigs};
 
@@ -139,7 +138,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         "vertices": gaps.len(),
         "largest_gap": largest(gaps),
         "against": carried.correspondence.against,
-        "evaluation": evaluation.as_ref().map(evaluation_json),
+        "evaluation": evaluation,
     }))
 }
 

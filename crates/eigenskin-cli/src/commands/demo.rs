@@ -3,25 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use eigenskin::characters::hand;
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::{ModelWriteReport, RigFile, SimulationRecord};
-use eigenskin::method::{EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin::gltf::{RigFile, SimulationRecord};
+use eigenskin::jobs::fit::method::Learnt;
+use eigenskin::jobs::fit::{Fit, FitOutcome, FitSettings};
 use eigenskin::metrics::{Evaluation, evaluate_against};
 use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
+use eigenskin::progress::Unwatched;
+use eigenskin::report::page::LengthUnit;
+use eigenskin::reports::{self, DemoPage, DemoSet, PageStyle, demo_report};
 use eigenskin::sim::jobs::Purpose;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
-use crate::commands::{evaluate, fit};
-use crate::fitting::{MethodParams, measure, summary};
+use crate::fitting::summary;
 use crate::output::{Output, counted, figure, write_json};
 use crate::pictures::{Look, Shown, compare, palm_view};
-use crate::report::Methods;
+use crate::progress::Terminal;
 use crate::simulate::hand::{HandPlan, SimulatedHand};
-use crate::{progress, report, table};
+use crate::{painter, progress, table};
 
 /// Simulate, fit and validate a hand: the main job on built-in data
 #[derive(clap::Args)]
@@ -114,9 +116,8 @@ impl Poses {
 struct Results<'a> {
     poses: &'a [Poses; 3],
     seconds: f64,
-    fit: &'a EigenSkinFit,
+    outcome: &'a FitOutcome,
     errors: [&'a Evaluation; 3],
-    written: &'a ModelWriteReport,
 }
 
 /// Runs the command.
@@ -141,15 +142,12 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     })?;
 
     let [training, single, multi] = &poses;
-    let fitted = progress::while_doing(quiet, "fitting", || {
-        fit_eigenskin(&training.set, &EigenSkinParams::default())
-    })?;
-    let on_training = measure(&fitted.model, &training.set);
-    let written =
-        fit::write(&file("model.glb"), &rig_file, fit::poses_of(&training.set), &fitted.model, quiet)?;
-    summary::print_eigenskin(&output, &fitted, &on_training, &written);
+    let job = Fit::new(rig_file.clone(), Arc::new(training.set.clone()), FitSettings::default())?;
+    let outcome = job.run(&Terminal::new(quiet))?;
+    outcome.write(file("model.glb"))?;
+    summary::print(&output, &outcome);
 
-    let model = Arc::new(fitted.model.clone());
+    let model = Arc::new(outcome.model().clone());
     let (on_single, on_multi) = (evaluate_against(&model, &single.set), evaluate_against(&model, &multi.set));
     let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi.set))?;
     eigenskin::io::atomic::write_file(&file("comparison.png"), &picture)
@@ -158,21 +156,20 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let results = Results {
         poses: &poses,
         seconds: simulated.outcome.seconds,
-        fit: &fitted,
-        errors: [&on_training, &on_single, &on_multi],
-        written: &written,
+        outcome: &outcome,
+        errors: [&outcome.training, &on_single, &on_multi],
     };
     let page = args.report.clone().unwrap_or_else(|| file("report.html"));
     progress::while_doing(quiet, "writing the report", || write_report(&page, &results))?;
     let figures = json!({
         "simulation": simulation_json(&simulated, &poses),
-        "fit": summary::eigenskin_json(&fitted, &on_training, &written),
-        "held_out_single_joint": evaluate::evaluation_json(&on_single),
-        "held_out_multi_joint": evaluate::evaluation_json(&on_multi),
+        "fit": outcome,
+        "held_out_single_joint": on_single,
+        "held_out_multi_joint": on_multi,
     });
     write_json(&file("report.json"), &figures)?;
     output.item("wrote", format!("{}:", args.out.display()));
-    output.item("", format!("{:<15} everything measured, to read in a browser", report::file_name(&page)));
+    output.item("", format!("{:<15} everything measured, to read in a browser", reports::file_name(&page)));
     output.item("", "model.glb       plays in any glTF viewer (clip \"grasp\")");
     output.item("", "comparison.png  truth, plain skinning, the model, what is left");
     output.item("", "rig.glb, examples.glb, validation.glb, report.json");
@@ -214,55 +211,22 @@ fn simulation_json(simulated: &SimulatedHand, poses: &[Poses; 3]) -> Value {
 
 /// The report of the demo: training, one joint, many joints.
 fn write_report(path: &Path, results: &Results) -> Result<()> {
-    let &Results { poses, fit, errors, .. } = results;
-    let unit = LengthUnit { name: "mm".to_string(), per_model_unit: 1000.0 };
-    let names = [
-        ("training", SetKind::Training, ""),
-        ("held out, one joint", SetKind::HeldOut, "when one joint moves"),
-        ("held out, many joints", SetKind::HeldOut, "when many joints move at once"),
-    ];
-    let measured: Vec<MeasuredSet> = names
-        .into_iter()
-        .zip(poses)
-        .zip(errors)
-        .map(|(((name, kind, when), poses), evaluation)| MeasuredSet {
-            name: name.to_string(),
-            kind,
-            when: when.to_string(),
-            evaluation,
-            truth: Some(&poses.set),
-        })
-        .collect();
-    let simulated = names.into_iter().zip(poses);
-    let simulation = SimulationSummary {
-        seconds: Some(results.seconds),
-        sets: simulated
-            .map(|((name, ..), poses)| SimulatedSet { name: name.to_string(), record: &poses.record })
-            .collect(),
+    let &Results { poses, seconds, outcome, errors } = results;
+    let set = |index: usize| -> DemoSet<'_> {
+        DemoSet { poses: &poses[index].set, record: &poses[index].record, evaluation: errors[index] }
     };
-    let (model, view) = (Arc::new(fit.model.clone()), palm_view());
-    let truths = poses.each_ref().map(|poses| &poses.set);
-    let params = MethodParams::EigenSkin(EigenSkinParams::default());
-    let Methods { methods, unmeasured } = report::methods(Some((truths[0], &params)), &truths, false);
-    let mut pictures = report::worst(&model, &measured[2], errors[2], 2, view, &unit)?;
-    pictures.extend(report::worst(&model, &measured[1], errors[1], 1, view, &unit)?);
-    pictures.extend(report::components(fit, view, &unit)?);
-    let page = Report {
-        title: "A hand that bends".to_string(),
-        notes: vec!["The hand is built in; its true shapes are simulated soft tissue.".to_string()],
-        unit,
-        model: &fit.model,
-        fit: Some(fit),
-        psd: None,
-        signals: None,
-        sets: measured,
-        methods,
-        unmeasured,
-        written: Some(report::written(Path::new("model.glb"), results.written)),
-        simulation: Some(simulation),
-        pictures,
+    let Learnt::EigenSkin(fit) = &outcome.learnt else { bail!("the demo learns by eigenskin") };
+    let page = DemoPage {
+        fit,
+        training: set(0),
+        one_joint: set(1),
+        many_joints: set(2),
+        seconds,
+        written: reports::written_file("model.glb", &outcome.written),
     };
-    report::write(path, &page)
+    let style =
+        PageStyle { painter: painter::for_reports()?, view: palm_view(), unit: LengthUnit::millimetres() };
+    Ok(reports::write_report(path, &demo_report(&page, &style, &Unwatched)?)?)
 }
 
 fn print_table(output: &Output, [training, single, multi]: [&Evaluation; 3]) {

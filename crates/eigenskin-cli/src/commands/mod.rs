@@ -10,11 +10,11 @@ pub mod demo;
 pub mod evaluate;
 pub mod examples;
 pub mod fit;
-mod fit_large;
 pub mod render;
 pub mod reproduce;
 pub mod simulate;
 pub mod style;
 pub mod suggest;
+#[cfg_attr(not(feature = "window"), path = "view_not_built.rs")]
 pub mod view;
 pub mod weights;

@@ -10,13 +10,14 @@ use eigenskin::report::page::LengthUnit;
 use eigenskin::report::picture::{
     Background, HeatScale, Panel, PictureParams, View, draw_animation, draw_panels,
 };
+use eigenskin::reports::default_view;
 
 use crate::output::{Output, counted};
 use crate::painter;
 use crate::pose_source::PoseArgs;
 use crate::render::figures::{self, OwnedPanel};
 use crate::render::{Show, Subject, camera};
-use crate::{progress, report, rigs};
+use crate::{progress, rigs};
 
 /// Draw pictures of a model
 #[derive(clap::Args)]
@@ -69,7 +70,7 @@ pub struct Args {
     #[arg(long)]
     dark: bool,
     /// Draw lines along all edges
-    #[arg(long, conflicts_with = "cpu")]
+    #[arg(long)]
     wireframe: bool,
     /// Paint on the CPU
     #[arg(long)]
@@ -84,8 +85,8 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     rigs::check_not_input(&args.output, &inputs)?;
     let [panel_width, panel_height] = size(&args.size)?;
     let view = match &args.view {
-        Some(text) => View { from_direction: camera::direction(text)?, ..report::view(false) },
-        None => report::view(false),
+        Some(text) => View { from_direction: camera::direction(text)?, ..default_view(false) },
+        None => default_view(false),
     };
     let (file, model) = eigenskin::io::read_model(&args.model)?;
     let subject = Subject::new(Arc::new(model));
@@ -96,9 +97,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         view,
         background: if args.dark { Background::Dark } else { Background::Light },
         heat: HeatScale { maximum: None, label: format!("error in {}", unit.name) },
+        wireframe: args.wireframe,
         ..PictureParams::default()
     };
-    let painter = painter::chosen(args.cpu, args.wireframe)?;
+    let painter = painter::chosen(args.cpu)?;
     output.item("painter", painter.name());
     let frames = if let Some(clip) = &args.play {
         clip_frames(args, &file, clip, &subject, &params)?

@@ -1,11 +1,14 @@
 //! `eigenskin style`: the difference between two deformations, carried to a third character.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
+use eigenskin::jobs::fit::method::Method;
+use eigenskin::jobs::fit::{Fit, FitSettings, Wanted};
 use eigenskin::method::EigenSkinParams;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{
@@ -13,10 +16,10 @@ use eigenskin::style::{
 };
 use serde_json::{Value, json};
 
-use super::fit;
-use crate::fitting::options::{Belonging, EigenSkinArgs, Method, check_belongings};
-use crate::fitting::{MethodParams, measure, summary};
+use crate::fitting::options::{Belonging, EigenSkinArgs, check_belongings};
+use crate::fitting::summary;
 use crate::output::{Output, bytes, counted, figure};
+use crate::progress::Terminal;
 use crate::{frames, joint_map, progress, rigs};
 
 /// Carry the difference between two deformations of one character to another character
@@ -189,16 +192,13 @@ fn read(path: &Path, slice: Option<&str>, output: &Output) -> Result<(RigFile, E
 
 /// Fits a model to the result and writes it.
 fn write_model(args: &Args, file: &RigFile, set: &ExampleSet, output: &Output, quiet: bool) -> Result<Value> {
-    let params = MethodParams::EigenSkin(args.eigenskin.params(EigenSkinParams::default()));
-    let (fit, training) = progress::while_doing(quiet, "fitting", || {
-        let fit = params.fit(set, None)?;
-        let training = measure(fit.model(), set);
-        Ok::<_, anyhow::Error>((fit, training))
-    })?;
-    let written = fit::write(&args.output, file, fit::poses_of(set), fit.model(), quiet)?;
-    summary::print(output, &fit, &training, &written);
-    output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    Ok(summary::json(&fit, &params, Method::Eigenskin, &training, &written))
+    let method = Method::EigenSkin(args.eigenskin.params(EigenSkinParams::default()));
+    let settings = FitSettings { method: Wanted::This(method), ..FitSettings::default() };
+    let outcome = Fit::new(file.clone(), Arc::new(set.clone()), settings)?.run(&Terminal::new(quiet))?;
+    outcome.write(&args.output)?;
+    summary::print(output, &outcome);
+    output.item("wrote", format!("{} ({})", args.output.display(), bytes(outcome.written.bytes)));
+    Ok(serde_json::to_value(&outcome)?)
 }
 
 /// Warnings of one kind before the rest is only counted.

@@ -150,6 +150,8 @@ pub struct PictureParams {
     pub background: Background,
     /// The scale of the heat maps.
     pub heat: HeatScale,
+    /// Draw lines along all edges. Default: no.
+    pub wireframe: bool,
 }
 
 impl Default for PictureParams {
@@ -164,6 +166,7 @@ impl Default for PictureParams {
             framed: Vec::new(),
             background: Background::default(),
             heat: HeatScale::default(),
+            wireframe: false,
         }
     }
 }
@@ -294,6 +297,7 @@ fn draw(
         height: params.panel_height,
         background: params.background.paper(),
         heat_maximum: legend.as_ref().and_then(Legend::heat_maximum).unwrap_or(1.0),
+        wireframe: params.wireframe,
     };
     for (index, panel) in panels.iter().enumerate() {
         let (left, top) = layout.corner(index, params);
