@@ -15,11 +15,13 @@
 //! Errors and outcomes carry facts. How a front end calls the remedy (an option, an argument, a button)
 //! is for the front end to say.
 
+pub mod demo;
 pub mod edit_examples;
 pub mod evaluate;
 pub mod fit;
 pub mod inspect;
 pub mod invert;
 pub mod render;
+pub mod simulate;
 pub mod suggest;
 pub mod weights;

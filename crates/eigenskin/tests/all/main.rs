@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod cache_formats;
+mod demo;
 mod edit_examples;
 mod inspect;
 mod invert;
@@ -10,6 +11,7 @@ mod parameterization_files;
 mod psd_files;
 mod render;
 mod reports;
+mod simulate;
 mod stock_viewer;
 mod stop;
 mod suggest;
