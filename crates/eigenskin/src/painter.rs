@@ -3,6 +3,9 @@
 //! An imitated GPU needs four times as long as the CPU painter for pictures that look the same, so
 //! [`PainterChoice::Best`] takes real ones only.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use eigenskin_core::progress::{Progress, Step};
 #[cfg(feature = "gpu")]
 use eigenskin_gpu::{GpuContext, GpuError, render::GpuPainter};
 use eigenskin_report::picture::PictureError;
@@ -124,6 +127,37 @@ impl<P: PanelPainter> PanelPainter for ReportPainter<P> {
             Err(PictureError::Painter(_)) => CpuPainter.paint(scene),
             painted => painted,
         }
+    }
+}
+
+/// Tells a [`Progress`] of every panel that is painted, which may end the work there.
+pub struct WatchedPainter<'a> {
+    painter: &'a dyn PanelPainter,
+    progress: &'a dyn Progress,
+    doing: &'a str,
+    /// panels painted
+    done: AtomicUsize,
+    /// panels in all, where that is known
+    count: Option<usize>,
+}
+
+impl<'a> WatchedPainter<'a> {
+    /// Paints with `painter`; `count` are the panels in all, where that is known.
+    pub fn new(
+        painter: &'a dyn PanelPainter,
+        progress: &'a dyn Progress,
+        doing: &'a str,
+        count: Option<usize>,
+    ) -> Self {
+        Self { painter, progress, doing, done: AtomicUsize::new(0), count }
+    }
+}
+
+impl PanelPainter for WatchedPainter<'_> {
+    fn paint(&self, scene: &PanelScene) -> Result<PaintedPanel, PictureError> {
+        let done = self.done.fetch_add(1, Ordering::Relaxed);
+        self.progress.step(Step { doing: self.doing, done, count: self.count })?;
+        self.painter.paint(scene)
     }
 }
 

@@ -7,7 +7,7 @@ use crate::reproduce::{eigenskin, kim_figure4, kim_table1, lewis, xian};
 /// Repeat a paper's experiment and print it beside what the paper says
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce kim-figure4 --picture figure4.png\n  eigenskin reproduce kim-table1\n  eigenskin reproduce lewis\n  eigenskin reproduce xian --cubes 800"
+    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce kim-figure4 --picture figure4.png\n  eigenskin reproduce kim-table1\n  eigenskin reproduce lewis\n  eigenskin reproduce xian --max-cells 800"
 )]
 pub struct Args {
     #[command(subcommand)]

@@ -10,6 +10,9 @@ use eigenskin::characters::hand;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::RigFile;
+use eigenskin::jobs::demo::HandSettings;
+use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use eigenskin::method::{Budget, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
@@ -20,14 +23,14 @@ use serde_json::{Map, Value, json};
 
 use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
 use crate::output::{Output, counted, figure, write_json};
-use crate::pictures::{Look, Shown, compare, palm_view};
-use crate::simulate::hand::{HandPlan, SimulatedHand};
-use crate::{progress, rigs, table};
+use crate::progress::Terminal;
+use crate::simulate::{by_option, outcome, plan};
+use crate::{painter, progress, rigs, table};
 
 /// Kry, James, Pai 2002: a simulated hand, learnt with 0 to 5 eigendisplacements per joint
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce eigenskin --per-degree 2 --validation-poses 4 --cubes 1000   (shorter)"
+    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce eigenskin --per-degree 2 --validation-poses 4 --max-cells 1000   (shorter)"
 )]
 pub struct Args {
     /// Poses per degree of freedom to learn from, one joint at a time
@@ -39,9 +42,9 @@ pub struct Args {
     /// Leave out the hand's named poses (fist, pinch…), where skin touches skin
     #[arg(long)]
     no_named_poses: bool,
-    /// The most cubes of the lattice that is the tissue
+    /// The most cells of the lattice that is the tissue
     #[arg(long, value_name = "N", default_value_t = 3000)]
-    cubes: usize,
+    max_cells: usize,
     /// Triangles of the hand, an even number
     #[arg(long, value_name = "N", default_value_t = 13_976)]
     triangles: usize,
@@ -63,28 +66,32 @@ const TURNED: f64 = 1e-6;
 
 /// Runs the experiment.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    let plan = HandPlan {
+    let settings = HandSettings {
         per_degree: args.per_degree,
         between: false,
         coupled: 0,
-        together: 0,
+        multi_joint_poses: 0,
         validation_poses: args.validation_poses,
         named_poses: !args.no_named_poses,
         seed: args.seed,
-        cubes: args.cubes,
+        max_cells: args.max_cells,
         contact: true,
     };
-    plan.check()?;
+    settings.check().map_err(by_option)?;
     let output = Output::new(quiet, args.json.as_deref());
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
     }
     let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
     output.item("hand", rigs::summary(&character.rig));
-    let SimulatedHand { simulation, outcome, .. } = plan.simulate(&character, &output, quiet)?;
-    let of = |purpose| outcome.examples(&character.rig, move |pose| pose.purpose == purpose);
+    let file = RigFile::from_rig(character.rig.clone(), "hand")?;
+    let planned = settings.plan(&character, file, &Terminal::new(quiet)).map_err(by_option)?;
+    plan::print_tissue(&output, &planned);
+    let simulated = planned.run(None, &Terminal::new(quiet)).map_err(by_option)?;
+    outcome::print(&output, &simulated);
+    let of = |wanted| simulated.examples(|purpose, _| purpose == wanted).map_err(by_option);
     let training = of(Purpose::Training)?;
-    let validation = match outcome.count(Purpose::Validation) {
+    let validation = match simulated.count(Purpose::Validation) {
         0 => None,
         _ => Some(of(Purpose::Validation)?),
     };
@@ -92,9 +99,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let measured = progress::while_doing(quiet, "fitting", || Measured::of(training, validation))?;
     measured.print(&output);
     let mut figures = measured.json();
-    figures["seconds_of_simulation"] = json!(outcome.seconds);
-    figures["cubes"] = json!(simulation.tissue().filling.lattice.cell_count());
-    figures["dropped"] = outcome.dropped_json();
+    figures["seconds_of_simulation"] = json!(simulated.seconds);
+    figures["cubes"] = json!(simulated.plan.cells);
+    figures["dropped"] = json!(simulated.dropped);
     if let Some(folder) = &args.out {
         write_files(folder, &measured, &figures, &output, quiet)?;
     }
@@ -271,13 +278,13 @@ impl Measured {
     }
 
     /// The model with so many eigendisplacements, and its name in pictures.
-    fn shown(&self, components: usize) -> Option<Shown<'_>> {
+    fn shown(&self, components: usize) -> Option<ShownModel<'_>> {
         let fit = self.fits.iter().find(|fit| fit.components == components)?;
         let caption = match components {
             0 => "plain skinning".to_string(),
             count => counted(count, "eigendisplacement", "eigendisplacements") + " per joint",
         };
-        Some(Shown { caption, model: &fit.model })
+        Some(ShownModel { caption, model: &fit.model })
     }
 }
 
@@ -290,7 +297,7 @@ fn write_files(
 ) -> Result<()> {
     write_json(&folder.join("reproduction.json"), figures)?;
     let mut written = vec!["reproduction.json"];
-    let models: Vec<Shown> = [0, 1, 3].into_iter().filter_map(|k| measured.shown(k)).collect();
+    let models: Vec<ShownModel> = [0, 1, 3].into_iter().filter_map(|k| measured.shown(k)).collect();
     let most = &measured.fits[3];
     let worst =
         most.validation.as_ref().and_then(|on| index_of_largest(&on.per_pose, |p| p.model_rmse, |_| true));
@@ -299,13 +306,20 @@ fn write_files(
         index_of_largest(&most.training.per_pose, |p| p.skinning_rmse, of_thumb)
     });
     let pictures = [
-        ("validation-worst.png", measured.validation.as_ref().zip(worst), Look::Errors),
-        ("thumb-base.png", Some(&measured.training).zip(thumb), Look::ErrorsNear),
+        ("validation-worst.png", measured.validation.as_ref().zip(worst), ComparisonLook::Errors),
+        ("thumb-base.png", Some(&measured.training).zip(thumb), ComparisonLook::ErrorsNear),
     ];
     for (name, pose, look) in pictures {
         let Some((truth, index)) = pose else { continue };
         let png = progress::while_doing(quiet, "drawing", || {
-            compare(truth, index, "", &models, look, palm_view())
+            Ok::<_, anyhow::Error>(comparison_picture(
+                truth,
+                index,
+                "",
+                &models,
+                look,
+                painter::shot(palm_view())?,
+            )?)
         })?;
         let path = folder.join(name);
         eigenskin::io::atomic::write_file(&path, &png)

@@ -11,6 +11,7 @@ use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::gltf::RigFile;
+use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture};
 use eigenskin::method::psd::PsdInterpolation;
 use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
@@ -23,8 +24,7 @@ use serde_json::{Value, json};
 use super::arm::{Arm, HALF_WAY, Sculpt, THREE};
 use super::expressions::{OneAxis, Path, expressions, one_axis, path};
 use crate::output::{Output, figure, write_json};
-use crate::pictures::{Look, Shown, compare};
-use crate::{progress, rigs, table};
+use crate::{painter, progress, rigs, table};
 
 /// Lewis, Cordner, Fong 2000: an arm with three sculpts, Shepard's interpolant, expressions on one axis
 #[derive(clap::Args)]
@@ -247,7 +247,7 @@ impl Measured {
     fn write_files(&self, folder: &FilePath, figures: &Value, output: &Output, quiet: bool) -> Result<()> {
         write_json(&folder.join("reproduction.json"), figures)?;
         let models =
-            self.models.each_ref().map(|(name, model)| Shown { caption: (*name).to_string(), model });
+            self.models.each_ref().map(|(name, model)| ShownModel { caption: (*name).to_string(), model });
         let mut written = vec!["reproduction.json"];
         for (name, set, index) in [
             ("elbow.png", &self.sculpts, 0),
@@ -256,7 +256,14 @@ impl Measured {
         ] {
             let view = arm_view();
             let png = progress::while_doing(quiet, "drawing", || {
-                compare(set, index, "", &models, Look::ErrorsNear, view)
+                Ok::<_, anyhow::Error>(comparison_picture(
+                    set,
+                    index,
+                    "",
+                    &models,
+                    ComparisonLook::ErrorsNear,
+                    painter::shot(view)?,
+                )?)
             })?;
             let path = folder.join(name);
             eigenskin::io::atomic::write_file(&path, &png)

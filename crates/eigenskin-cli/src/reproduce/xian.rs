@@ -8,34 +8,36 @@ use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::{Character, hand};
 use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::RigFile;
+use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
+use eigenskin::jobs::simulate::{SimulationJobs, SimulationPlan, TissueSettings};
 use eigenskin::method::psd::DeltaSpace;
 use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Frame, Model};
 use eigenskin::sim::jobs::{Purpose, jobs_of_poses};
-use eigenskin::sim::simulation::Simulation;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
 use super::black_boxes::BlackBoxes;
 use super::hinge::{Direction, LOOKED_AT, directions};
 use crate::output::{Output, figure, write_json};
-use crate::pictures::{Look, Shown, compare, palm_view};
-use crate::simulate::{plan, run as simulation_run};
-use crate::{progress, rigs, table};
+use crate::progress::Terminal;
+use crate::simulate::{outcome, plan};
+use crate::{painter, progress, rigs, table};
 
 /// Xian, Lewis 2006: inverse against forward pose space deformation
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce xian --out xian\n  eigenskin reproduce xian --joint thumb-phalanx-proximal --cubes 1500"
+    after_help = "Examples:\n  eigenskin reproduce xian --out xian\n  eigenskin reproduce xian --joint thumb-phalanx-proximal --max-cells 1500"
 )]
 pub struct Args {
     /// The joint of the hand that bends by 66.8°
     #[arg(long, value_name = "NAME", default_value = "thumb-phalanx-distal")]
     joint: String,
-    /// The most cubes of the lattice that is the tissue
+    /// The most cells of the lattice that is the tissue
     #[arg(long, value_name = "N", default_value_t = 2000)]
-    cubes: usize,
+    max_cells: usize,
     /// Triangles of the hand, an even number
     #[arg(long, value_name = "N", default_value_t = 13_976)]
     triangles: usize,
@@ -55,8 +57,8 @@ const BETWEEN: [f64; 2] = [45.0, 60.0];
 /// Runs the experiments.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    if args.cubes < 200 {
-        bail!("--cubes {} cannot fill five fingers; give at least 200", args.cubes);
+    if args.max_cells < 200 {
+        bail!("--max-cells {} cannot fill five fingers; give at least 200", args.max_cells);
     }
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
@@ -106,20 +108,22 @@ fn simulated(
         NamedPose { name: format!("{degrees}°"), pose: character.pose(&angles) }
     };
     let poses: Vec<NamedPose> = BETWEEN.into_iter().chain([SCULPTED]).map(pose).collect();
-    let jobs = jobs_of_poses(&character.rig, &poses, Purpose::Training);
-    let mut params = simulation_run::params_with_cubes(args.cubes);
-    params.contact = None;
-    let simulation = progress::while_doing(quiet, "filling the skin", || {
-        Simulation::new(character.rig.clone(), &jobs, &[], &params)
-    })?;
-    plan::print_tissue(output, &simulation, &jobs, 0);
-    let sculpted = poses[BETWEEN.len()].name.as_str();
-    let outcome =
-        simulation_run::solve_and_sort(&simulation, &jobs, None, |name| name != sculpted, output, quiet)?;
-    if let Some(dropped) = outcome.dropped.first() {
+    let held_out = poses[..BETWEEN.len()].iter().map(|between| between.name.clone()).collect();
+    let jobs = SimulationJobs {
+        ranges: None,
+        jobs: jobs_of_poses(&character.rig, &poses, Purpose::Training),
+        held_out,
+    };
+    let file = RigFile::from_rig(character.rig.clone(), "hand")?;
+    let tissue = TissueSettings { max_cells: args.max_cells, contact: false, ..TissueSettings::default() };
+    let planned = SimulationPlan::new(file, jobs, &tissue, &[], &Terminal::new(quiet))?;
+    plan::print_tissue(output, &planned);
+    let simulated = planned.run(None, &Terminal::new(quiet))?;
+    outcome::print(output, &simulated);
+    if let Some(dropped) = simulated.dropped.first() {
         bail!("the pose at {} is not good enough to judge by: {}", dropped.name, dropped.reason);
     }
-    let of = |purpose| outcome.examples(&character.rig, move |pose| pose.purpose == purpose);
+    let of = |wanted| simulated.examples(|purpose, _| purpose == wanted);
     Ok((of(Purpose::Training)?, of(Purpose::Validation)?))
 }
 
@@ -212,12 +216,20 @@ impl Thumb {
         write_json(&folder.join("reproduction.json"), figures)?;
         let mut written = vec!["reproduction.json".to_string()];
         let kept = self.methods.iter().filter(|method| method.key != "forward_heaviest_joint");
-        let models: Vec<Shown> =
-            kept.map(|method| Shown { caption: method.name.to_string(), model: &method.model }).collect();
+        let models: Vec<ShownModel> = kept
+            .map(|method| ShownModel { caption: method.name.to_string(), model: &method.model })
+            .collect();
         for (index, degrees) in BETWEEN.iter().enumerate().take(self.truth.len()) {
             let name = format!("thumb-{degrees}.png");
             let png = progress::while_doing(quiet, "drawing", || {
-                compare(&self.truth, index, "", &models, Look::ErrorsNear, palm_view())
+                Ok::<_, anyhow::Error>(comparison_picture(
+                    &self.truth,
+                    index,
+                    "",
+                    &models,
+                    ComparisonLook::ErrorsNear,
+                    painter::shot(palm_view())?,
+                )?)
             })?;
             let path = folder.join(&name);
             eigenskin::io::atomic::write_file(&path, &png)

@@ -333,7 +333,7 @@ fn lewis_is_reproduced() {
 fn xian_is_reproduced() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().to_str().unwrap();
-    let short = ["reproduce", "xian", "--cubes", "400", "--triangles", "1500"];
+    let short = ["reproduce", "xian", "--max-cells", "400", "--triangles", "1500"];
     let figures = json_of(&[&short[..], &["--out", out]].concat());
     for direction in figures["directions"].as_array().unwrap() {
         let slope = if direction["inverse"] == true { number(direction, "/weight") } else { 0.0 };

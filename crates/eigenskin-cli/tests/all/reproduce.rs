@@ -12,7 +12,7 @@ const SHORT: [&str; 11] = [
     "--validation-poses",
     "1",
     "--no-named-poses",
-    "--cubes",
+    "--max-cells",
     "400",
     "--triangles",
     "1500",
@@ -79,7 +79,7 @@ fn eigenskin_errors_fall_with_eigendisplacements() {
 fn senseless_wishes_are_refused() {
     for (arguments, word) in [
         (&["--per-degree", "0"][..], "--per-degree"),
-        (&["--cubes", "1"], "--cubes"),
+        (&["--max-cells", "1"], "--max-cells"),
         (&["--triangles", "1501"], "even number"),
     ] {
         let output = eigenskin(&[&["reproduce", "eigenskin"], arguments].concat());

@@ -2,6 +2,7 @@
 //! parts.
 
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 
 use eigenskin::characters::arm;
@@ -15,17 +16,17 @@ use eigenskin::skeleton::{Joint, Skeleton};
 use crate::support::bundle::{Bundle, bar_bundle};
 use crate::support::{eigenskin, json_of, two_meshes};
 
-/// Only the elbow bends, in three poses to one side, in few cubes.
+/// Only the elbow bends, in three poses to one side, in few cells.
 const ELBOW: [&str; 13] = [
     "--range",
     "forearm:flex=0..70",
-    "--still",
+    "--lock",
     "upper-arm",
-    "--still",
+    "--lock",
     "forearm-twist",
-    "--still",
+    "--lock",
     "hand",
-    "--cubes",
+    "--max-cells",
     "400",
     "--per-degree",
     "3",
@@ -126,7 +127,7 @@ fn a_rig_becomes_a_measured_model() {
         assert_eq!(record.poses.len() + record.dropped.len(), poses);
         assert!(record.contact && record.unknowns > 3 * record.cubes / 2 && record.poisson == 0.45);
         let page = std::fs::read_to_string(page).unwrap();
-        assert!(page.contains(&format!("{} cubes of edge", record.cubes)));
+        assert!(page.contains(&format!("{} cells of edge", record.cubes)));
         for pose in &record.poses {
             assert!(page.contains(&format!(
                 "{:.1} %</td><td>{:.2}</td>",
@@ -143,9 +144,11 @@ fn a_rig_becomes_a_measured_model() {
 fn plans_and_lists_compute_nothing() {
     let folder = Folder::with_arm();
     let rig = folder.path("arm.glb");
-    let plan = json_of(&[&["simulate", &rig, "--plan"], &ELBOW[..]].concat());
-    assert_eq!(folder.names(), ["arm.glb", "arm.plan.png"]);
-    assert!(folder.bytes("arm.plan.png").starts_with(b"\x89PNG\r\n\x1a\n"));
+    let out = folder.path("bent.glb");
+    let plan = json_of(&[&["simulate", &rig, "-o", &out, "--plan"], &ELBOW[..]].concat());
+    // The picture stands beside what would be written.
+    assert_eq!(folder.names(), ["arm.glb", "bent.plan.png"]);
+    assert!(folder.bytes("bent.plan.png").starts_with(b"\x89PNG\r\n\x1a\n"));
     let cells = plan["cells"].as_u64().unwrap();
     assert!((200..=400).contains(&cells), "{cells}");
     assert_eq!(plan["degrees_of_freedom"].as_array().unwrap().len(), 1);
@@ -160,7 +163,18 @@ fn plans_and_lists_compute_nothing() {
     assert!(list.contains("   2  ") && !list.contains("   3  "), "{list}");
     let picture = folder.path("seen.png");
     printed(&[&["simulate", &rig, "--plan", "--picture", &picture], &ELBOW[..]].concat());
-    assert_eq!(folder.bytes("seen.png"), folder.bytes("arm.plan.png"));
+    assert_eq!(folder.bytes("seen.png"), folder.bytes("bent.plan.png"));
+    assert_eq!(folder.names().len(), 3);
+
+    // Without an output it is in the current folder, never beside a rig elsewhere.
+    let elsewhere = Folder::empty();
+    let made = Command::new(env!("CARGO_BIN_EXE_eigenskin"))
+        .args([&["simulate", &rig, "--plan", "--quiet"], &ELBOW[..]].concat())
+        .current_dir(elsewhere.0.path())
+        .status();
+    assert!(made.unwrap().success());
+    assert_eq!(elsewhere.names(), ["arm.plan.png"]);
+    assert_eq!(elsewhere.bytes("arm.plan.png"), folder.bytes("bent.plan.png"));
     assert_eq!(folder.names().len(), 3);
 }
 
@@ -229,7 +243,7 @@ fn ranges_and_poses_can_be_given() {
         "--list-jobs",
         "--ranges",
         &ranges,
-        "--still",
+        "--lock",
         "upper-arm",
         "--range",
         "forearm-twist:twist=-40..40",
@@ -241,8 +255,8 @@ fn ranges_and_poses_can_be_given() {
     ]);
     // The elbow to one side, hand and twist to both, then all three together.
     assert_eq!(plan["jobs"], 5 + 24);
-    let still = ["--still", "upper-arm", "--still", "forearm-twist"];
-    let plan = json_of(&[&["simulate", &rig, "--plan", "--ranges", &ranges], &still[..]].concat());
+    let locked = ["--lock", "upper-arm", "--lock", "forearm-twist"];
+    let plan = json_of(&[&["simulate", &rig, "--plan", "--ranges", &ranges], &locked[..]].concat());
     let of = |index: usize, key: &str| plan["degrees_of_freedom"][index][key].clone();
     assert_eq!((of(0, "joint"), of(1, "joint")), ("forearm".into(), "hand".into()));
     let degrees =
@@ -256,7 +270,7 @@ fn ranges_and_poses_can_be_given() {
     // Poses of an example set: the same poses have the same shapes.
     folder.simulate("arm.glb", "first.glb", &ELBOW);
     let first = folder.path("first.glb");
-    folder.simulate("arm.glb", "again.glb", &["--poses", &first, "--frames", "1:", "--cubes", "400"]);
+    folder.simulate("arm.glb", "again.glb", &["--poses", &first, "--frames", "1:", "--max-cells", "400"]);
     let read = |name: &str| read_examples(folder.path(name).as_ref(), &ReadOptions::default()).unwrap().1;
     let (first, again) = (read("first.glb"), read("again.glb"));
     assert_eq!((first.len(), again.len()), (3, 2));
@@ -278,13 +292,14 @@ fn parts_of_a_mesh_can_be_excluded() {
     let folder = Folder::empty();
     two_meshes::write(folder.path("bar.glb").as_ref());
     let plan = |options: &[&str]| {
-        let rig = folder.path("bar.glb");
-        json_of(&[&["simulate", &rig, "--plan", "--cube", "1"], options].concat())["cells"].as_u64().unwrap()
+        let (rig, out) = (folder.path("bar.glb"), folder.path("bar.examples.glb"));
+        let plan = ["simulate", &rig, "-o", &out, "--plan", "--cell-size", "1"];
+        json_of(&[&plan[..], options].concat())["cells"].as_u64().unwrap()
     };
     let (all, less) = (plan(&[]), plan(&["--exclude", "clothes"]));
     // The clothes are one half of the bar.
     assert!(less < all, "{less} of {all}");
-    std::fs::remove_file(folder.path("bar.plan.png")).unwrap();
+    std::fs::remove_file(folder.path("bar.examples.plan.png")).unwrap();
     folder.refused(
         "bar.glb",
         &["--exclude", "hat"],
@@ -312,15 +327,15 @@ fn other_programs_get_the_problem() {
 fn bad_options_are_named() {
     let folder = Folder::with_arm();
     let refused = |option: &str, words: &[&str]| folder.refused("arm.glb", &[option], words);
-    refused("--cube=0", &["--cube 0"]);
-    refused("--cube=-1", &["--cube -1"]);
-    refused("--cube=NaN", &["--cube NaN"]);
-    refused("--cube=1e-5", &["too small", "use at least"]);
-    refused("--cube=1e-300", &["too small"]);
-    refused("--cube=1e300", &["use smaller"]);
-    refused("--cube=50", &["use smaller"]);
-    refused("--cubes=3", &["--cubes 3"]);
-    refused("--cubes=100000000", &["--cubes 100000000"]);
+    refused("--cell-size=0", &["--cell-size 0"]);
+    refused("--cell-size=-1", &["--cell-size -1"]);
+    refused("--cell-size=NaN", &["--cell-size NaN"]);
+    refused("--cell-size=1e-5", &["too small", "use at least"]);
+    refused("--cell-size=1e-300", &["too small"]);
+    refused("--cell-size=1e300", &["use smaller"]);
+    refused("--cell-size=50", &["use smaller"]);
+    refused("--max-cells=3", &["--max-cells 3"]);
+    refused("--max-cells=100000000", &["--max-cells 100000000"]);
     refused("--poisson=0.5", &["0.5", "0.499"]);
     refused("--poisson=-1", &["-1", "0.499"]);
     refused("--bone-radius=2", &["--bone-radius 2"]);
@@ -330,12 +345,12 @@ fn bad_options_are_named() {
     refused("--range=forearm:bend=0..90", &["bend", "flex"]);
     refused("--range=forearm:flex=10..90", &["10..90", "rest"]);
     refused("--range=shoulder:x=0..90", &["shoulder", "whole character"]);
-    refused("--still=elbow", &["\"elbow\"", "forearm-twist"]);
-    let all_still = ["upper-arm", "forearm", "forearm-twist", "hand"].map(|name| format!("--still={name}"));
-    folder.refused("arm.glb", &all_still.each_ref().map(String::as_str), &["no joint"]);
+    refused("--lock=elbow", &["\"elbow\"", "forearm-twist"]);
+    let all_locked = ["upper-arm", "forearm", "forearm-twist", "hand"].map(|name| format!("--lock={name}"));
+    folder.refused("arm.glb", &all_locked.each_ref().map(String::as_str), &["no joint"]);
     folder.refused(
         "arm.glb",
-        &["--per-degree=0", "--no-corners", "--together=0", "--validation-poses=0"],
+        &["--per-degree=0", "--no-corners", "--multi-joint-poses=0", "--validation-poses=0"],
         &["no poses"],
     );
     folder.refused("arm.glb", &["--ranges", &folder.path("nowhere.toml")], &["nowhere.toml"]);

@@ -350,7 +350,7 @@ fn simulations_are_told_with_every_pose() {
         .map(|(name, record)| SimulatedSet { name: name.into(), record });
     let bar = Data::new();
     let page = bar.page_with(Some(SimulationSummary { seconds: Some(61.6), sets: sets.to_vec() }));
-    assert!(page.contains("951 cubes of edge 8.85 mm, 4761 unknowns"));
+    assert!(page.contains("951 cells of edge 8.85 mm, 4761 unknowns"));
     assert!(page.contains("neo-Hookean, Poisson’s ratio 0.45") && page.contains("62 seconds"));
     assert!(page.contains("3 converged and good enough: 2 training; 1 held out. Dropped: 1"));
     assert_eq!(cells(&page, "b"), ["100.4 %", "0.75", "1.1 %", "0.12 %"]);

@@ -1,6 +1,7 @@
 //! Poses of the built-in hand, coarse.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use eigenskin_characters::hand;
 use eigenskin_core::articulation::Articulation;
@@ -8,13 +9,14 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::Model;
+use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs};
 use eigenskin_sim::quality::QualityLimits;
-use eigenskin_sim::simulation::{JobResult, Simulation, SimulationParams};
+use eigenskin_sim::simulation::{JobResult, Simulation, SimulationError, SimulationParams};
 
 /// A hand in at most 1,200 cubes, and four of its ways: three joints in several poses each, and a
 /// knuckle bent and turned aside at once.
@@ -24,7 +26,7 @@ fn coarse_hand() -> (Simulation, Vec<Job>) {
     let all = jobs(Articulation { rig: &hand.rig, degrees: &hand.degrees_of_freedom }, &sampling);
     let mut params = SimulationParams::default();
     params.tissue.fill.most_cells = 1_200;
-    let simulation = Simulation::new(hand.rig.clone(), &all, &[], &params).unwrap();
+    let simulation = Simulation::new(hand.rig.clone(), &all, &[], &params, &Unwatched).unwrap();
     let is_sweep = |job: &&Job| job.stops.len() >= 2;
     let sweeps = all.iter().filter(is_sweep).step_by(6).take(3);
     let chosen: Vec<Job> = sweeps.chain(all.last()).cloned().collect();
@@ -34,7 +36,7 @@ fn coarse_hand() -> (Simulation, Vec<Job>) {
 
 fn with_threads(simulation: &Simulation, jobs: &[Job], threads: usize) -> Vec<JobResult> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| simulation.run_all(jobs, |_, _| ()).unwrap())
+    pool.install(|| simulation.run_all(jobs, |_, _| Ok(()), &Unwatched).unwrap())
 }
 
 #[test]
@@ -62,10 +64,79 @@ fn poses_of_a_hand_are_good_and_depend_on_nothing_else() {
     }
     // Neither the number of threads, nor what a solver did before, nor other jobs matter.
     assert_eq!(with_threads(&simulation, &jobs, 2), results);
-    let contact = simulation.contact();
+    let contact = simulation.contact(&Unwatched).unwrap();
     let mut solver = simulation.solver().unwrap();
     for index in [3, 0] {
-        assert_eq!(simulation.run(&mut solver, contact.as_ref(), &jobs[index]), results[index]);
+        assert_eq!(
+            simulation.run(&mut solver, contact.as_ref(), &jobs[index], &Unwatched).unwrap(),
+            results[index]
+        );
+    }
+}
+
+/// Ends the work at a step, and counts how often it is asked.
+struct EndsAt {
+    step: usize,
+    asked: AtomicUsize,
+}
+
+impl EndsAt {
+    fn step(step: usize) -> Self {
+        Self { step, asked: AtomicUsize::new(0) }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+}
+
+impl Progress for EndsAt {
+    fn step(&self, _: Step<'_>) -> Result<(), Cancelled> {
+        if self.asked.fetch_add(1, Ordering::Relaxed) + 1 >= self.step { Err(Cancelled) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn work_ends_soon_after_it_is_told_to() {
+    let (simulation, jobs) = coarse_hand();
+    let threads = 2;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+
+    let fill = |watcher: &EndsAt| {
+        let rig = simulation.rig().clone();
+        let params = SimulationParams::default();
+        pool.install(|| Simulation::new(rig, &jobs, &[], &params, watcher)).err()
+    };
+    let patient = EndsAt::step(usize::MAX);
+    assert_eq!(fill(&patient), None);
+    // Blocks of cubes, points of the skin and cells are looked at one after the other.
+    assert!(patient.asked() > 500, "{}", patient.asked());
+    for share in [0.0, 0.1, 0.5, 0.99] {
+        let watcher = EndsAt::step((share * patient.asked() as f64) as usize);
+        assert_eq!(fill(&watcher), Some(SimulationError::Cancelled(Cancelled)), "{share}");
+        assert!(watcher.asked() <= watcher.step.max(1) + threads, "{share}: {}", watcher.asked());
+    }
+
+    let solve = |watcher: &EndsAt, done: &AtomicUsize| {
+        let count = |_, _: &JobResult| {
+            done.fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        };
+        pool.install(|| simulation.run_all(&jobs, count, watcher))
+    };
+    let (patient, done) = (EndsAt::step(usize::MAX), AtomicUsize::new(0));
+    let solved = solve(&patient, &done).unwrap();
+    assert_eq!(done.into_inner(), jobs.len());
+    let poses = || solved.iter().flat_map(|result| &result.poses);
+    let newton_steps: usize = poses().map(|pose| pose.quality.newton_steps).sum();
+    assert!(patient.asked() > newton_steps + poses().count(), "{} for {newton_steps}", patient.asked());
+    let cells = simulation.problem().lattice().cell_count();
+    for step in [1, cells / 2, cells + 3, cells + newton_steps / 2] {
+        let (watcher, done) = (EndsAt::step(step), AtomicUsize::new(0));
+        let error = solve(&watcher, &done).unwrap_err();
+        assert_eq!(error, SimulationError::Cancelled(Cancelled), "{step}");
+        assert!(watcher.asked() <= step + threads, "{step}: {}", watcher.asked());
+        assert!(done.into_inner() < jobs.len());
     }
 }
 
@@ -106,7 +177,7 @@ fn a_hand_with_holes_is_bent_and_learnt_like_a_whole_one() {
     let rigs = [whole.rig.clone(), Arc::new(hand_with_holes(&whole.rig))];
     let [of_whole, of_holes] = rigs.map(|rig| {
         let jobs = jobs(Articulation { rig: &rig, degrees: &whole.degrees_of_freedom }, &sampling);
-        let simulation = Simulation::new(rig.clone(), &jobs, &[], &params).unwrap();
+        let simulation = Simulation::new(rig.clone(), &jobs, &[], &params, &Unwatched).unwrap();
         let results = with_threads(&simulation, &jobs, 2);
         let set = |purpose: Purpose| {
             let poses = results.iter().flat_map(|result| &result.poses).filter(|p| p.purpose == purpose);

@@ -1,5 +1,6 @@
 //! The solver against what must hold for any correct one.
 
+use eigenskin_core::progress::Unwatched;
 use eigenskin_sim::bones::HeldPoint;
 use eigenskin_sim::contact::ContactRow;
 use eigenskin_sim::equilibrium::{Equilibrium, SolveError};
@@ -63,7 +64,9 @@ fn affine_motion_of_the_boundary_moves_the_inside_alike() {
                 map.transform_point3(x) + wrong * DVec3::new((node as f64).sin(), 0.5, -0.3)
             })
             .collect();
-        let solution = solver.equilibrium(&start, Loads::from(&[map][..]), &SolverParams::default()).unwrap();
+        let solution = solver
+            .equilibrium(&start, Loads::from(&[map][..]), &SolverParams::default(), &Unwatched)
+            .unwrap();
         let expected: Vec<DVec3> = lattice.nodes.iter().map(|&x| map.transform_point3(x)).collect();
         let error = largest_distance(&solution.positions, &expected);
         assert!(error < 1e-8, "{model:?}: {error}");
@@ -82,11 +85,12 @@ fn a_motion_of_the_whole_costs_nothing() {
         let mut solver = Solver::new(&problem).unwrap();
         let rest = solver.rest();
         let motions = [turn, turn];
-        let guess = solver.predict(&rest, &motions).unwrap();
+        let guess = solver.predict(&rest, &motions, &Unwatched).unwrap();
         let moved: Vec<DVec3> = rest.positions.iter().map(|&x| turn.transform_point3(x)).collect();
         assert!(largest_distance(&guess, &moved) < 1e-12);
-        let solution =
-            solver.equilibrium(&guess, Loads::from(&motions[..]), &SolverParams::default()).unwrap();
+        let solution = solver
+            .equilibrium(&guess, Loads::from(&motions[..]), &SolverParams::default(), &Unwatched)
+            .unwrap();
         assert_eq!(solution.iterations, 0);
         assert!(solution.energies[0].abs() < 1e-12 && solution.residual < 1e-12, "{model:?}");
     }
@@ -100,7 +104,14 @@ fn a_finger_bends_to_ninety_degrees() {
         let mut solver = Solver::new(&problem).unwrap();
         let rest = solver.rest();
         let stops = [1.0 / 3.0, 1.0];
-        let path = follow(&mut solver, &rest, |t| bent(counts, 90.0 * t), &stops, &PathParams::default());
+        let path = follow(
+            &mut solver,
+            &rest,
+            |t| bent(counts, 90.0 * t),
+            &stops,
+            &PathParams::default(),
+            &Unwatched,
+        );
         let states = path.unwrap();
         for state in &states {
             assert_falls(state);
@@ -129,7 +140,7 @@ fn the_path_does_not_matter_but_the_end() {
     let rest = solver.rest();
     let mut with_turn = |degrees: f64| {
         let params = PathParams { largest_turn: degrees.to_radians(), ..PathParams::default() };
-        follow(&mut solver, &rest, |t| bent(counts, 60.0 * t), &[1.0], &params).unwrap().remove(0)
+        follow(&mut solver, &rest, |t| bent(counts, 60.0 * t), &[1.0], &params, &Unwatched).unwrap().remove(0)
     };
     let (fine, coarse, again) = (with_turn(10.0), with_turn(30.0), with_turn(10.0));
     assert!(largest_distance(&fine.positions, &coarse.positions) < 1e-5);
@@ -145,7 +156,8 @@ fn threads_do_not_show_in_the_bits() {
         pool.install(|| {
             let mut solver = Solver::new(&problem).unwrap().fork().unwrap();
             let rest = solver.rest();
-            follow(&mut solver, &rest, |t| bent(counts, 40.0 * t), &[1.0], &PathParams::default()).unwrap()
+            follow(&mut solver, &rest, |t| bent(counts, 40.0 * t), &[1.0], &PathParams::default(), &Unwatched)
+                .unwrap()
         })
     };
     assert_eq!(with_threads(1), with_threads(2));
@@ -170,7 +182,8 @@ fn twisted_beam(n: usize) -> Vec<DVec3> {
     let pivot = DVec3::splat(n as f64 / 2.0);
     let motions =
         |t: f64| vec![DAffine3::IDENTITY, about(pivot, DQuat::from_rotation_z(t * 60.0_f64.to_radians()))];
-    let end = follow(&mut solver, &rest, motions, &[1.0], &PathParams::default()).unwrap().remove(0);
+    let end =
+        follow(&mut solver, &rest, motions, &[1.0], &PathParams::default(), &Unwatched).unwrap().remove(0);
     let lattice = problem.lattice();
     let wanted = [DVec3::new(0.0, 0.0, 1.5), DVec3::new(0.5, 0.0, 1.0), DVec3::new(1.0, 1.0, 2.0)]
         .map(|x| x * n as f64);
@@ -211,9 +224,9 @@ fn a_box_pressed_against_a_plane_stays_above_it() {
     let mut solver = Solver::new(&problem).unwrap();
     let rest = solver.rest();
     let down = [DAffine3::from_translation(DVec3::new(0.0, 0.0, -0.5))];
-    let guess = solver.predict(&rest, &down).unwrap();
+    let guess = solver.predict(&rest, &down, &Unwatched).unwrap();
     let loads = Loads { motions: &down, contacts: &floor, drag: None };
-    let solution = solver.equilibrium(&guess, loads, &SolverParams::default()).unwrap();
+    let solution = solver.equilibrium(&guess, loads, &SolverParams::default(), &Unwatched).unwrap();
     assert_falls(&solution);
     assert!(solution.residual < 1e-6);
     let lowest = solution.positions.iter().fold(f64::INFINITY, |lowest, x| lowest.min(x.z));
@@ -249,7 +262,7 @@ fn a_crumpled_body_finds_back_to_rest() {
         })
         .collect();
     let loads = Loads::from(&rest.motions[..]);
-    let solution = solver.equilibrium(&crumpled, loads, &SolverParams::default()).unwrap();
+    let solution = solver.equilibrium(&crumpled, loads, &SolverParams::default(), &Unwatched).unwrap();
     println!("crumpled: {} iterations, {} projected", solution.iterations, solution.projected);
     assert_falls(&solution);
     assert!(solution.projected > 0 && solution.stable && solution.inverted == 0);
@@ -265,17 +278,18 @@ fn failures_say_what_to_do() {
     let motions = bent(counts, 30.0);
     let loads = Loads::from(&motions[..]);
     let few = SolverParams { iterations: 1, ..SolverParams::default() };
-    let error = solver.equilibrium(&rest.positions, loads, &few).unwrap_err();
+    let error = solver.equilibrium(&rest.positions, loads, &few, &Unwatched).unwrap_err();
     assert!(error.to_string().contains("smaller turns"), "{error}");
     let flat: Vec<DVec3> = rest.positions.iter().map(|x| DVec3::new(x.x, x.y, 0.0)).collect();
-    let error = solver.equilibrium(&flat, loads, &few).unwrap_err();
+    let error = solver.equilibrium(&flat, loads, &few, &Unwatched).unwrap_err();
     assert_eq!(error, SolveError::BadStart);
-    let error = solver.equilibrium(&rest.positions[1..], loads, &few).unwrap_err();
+    let error = solver.equilibrium(&rest.positions[1..], loads, &few, &Unwatched).unwrap_err();
     assert!(error.to_string().contains("start positions"), "{error}");
     // With no Newton step at all only a tiny turn is met, by the prediction alone.
     let none = SolverParams { iterations: 0, ..SolverParams::default() };
     let params = PathParams { solver: none, ..PathParams::default() };
-    let error = follow(&mut solver, &rest, |t| bent(counts, 60.0 * t), &[0.0005, 1.0], &params).unwrap_err();
+    let error = follow(&mut solver, &rest, |t| bent(counts, 60.0 * t), &[0.0005, 1.0], &params, &Unwatched)
+        .unwrap_err();
     assert!(error.share < 0.1 && error.reached.len() == 1, "{error:?}");
     assert!(error.to_string().contains("% of the way"), "{error}");
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 use eigenskin_characters::{Character, hand, hand_with_fingers};
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin_sim::material::Material;
 use eigenskin_sim::simulation::{Simulation, SimulationParams};
@@ -18,8 +19,8 @@ fn simulated(character: &Character, poses: &[NamedPose], poisson: f64) -> Exampl
     params.tissue.fill.fewest_cells = 300;
     params.material = Material { poisson, ..Material::default() };
     params.contact = None;
-    let simulation = Simulation::new(character.rig.clone(), &jobs, &[], &params).unwrap();
-    let results = simulation.run_all(&jobs, |_, _| ()).unwrap();
+    let simulation = Simulation::new(character.rig.clone(), &jobs, &[], &params, &Unwatched).unwrap();
+    let results = simulation.run_all(&jobs, |_, _| Ok(()), &Unwatched).unwrap();
     assert!(results.iter().all(|result| result.failed.is_empty()));
     let examples = results.into_iter().flat_map(|result| result.poses).map(|pose| Example {
         name: pose.name,

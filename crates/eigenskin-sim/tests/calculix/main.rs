@@ -8,6 +8,7 @@ mod bars;
 use std::process::Command;
 
 use bars::{bent, finger};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_sim::calculix::{read_displacements, write_inp};
 use eigenskin_sim::glam::DAffine3;
 use eigenskin_sim::lattice::Lattice;
@@ -28,7 +29,7 @@ fn compare(name: &str, problem: &Problem, counts: [usize; 3], degrees: &[f64]) -
     let mut solver = Solver::new(problem).unwrap();
     let rest = solver.rest();
     let stops: Vec<f64> = degrees.iter().map(|angle| angle / last).collect();
-    let ours = follow(&mut solver, &rest, motions_at, &stops, &PathParams::default()).unwrap();
+    let ours = follow(&mut solver, &rest, motions_at, &stops, &PathParams::default(), &Unwatched).unwrap();
 
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();

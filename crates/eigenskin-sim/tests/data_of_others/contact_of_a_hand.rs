@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_sim::bones::BoneParams;
 use eigenskin_sim::glam::{DAffine3, DQuat};
@@ -71,6 +72,7 @@ fn bend(rig: &Rig, tissue: &Tissue, motions: &[JointMotion], contact: &SelfConta
         &[0.5, 1.0],
         &PathParams::default(),
         with.then_some(contact),
+        &Unwatched,
     );
     let seconds = start.elapsed().as_secs_f64();
     if let Ok(states) = &states {
@@ -120,14 +122,14 @@ fn tissue(rig: &Rig) -> Tissue {
         fill: FillParams { edge: Some(0.006), ..FillParams::default() },
         bones: BoneParams { radius_share: 0.45, ..BoneParams::default() },
     };
-    Tissue::of(rig, &vec![true; rig.skeleton().joint_count()], &[], &params).unwrap()
+    Tissue::of(rig, &vec![true; rig.skeleton().joint_count()], &[], &params, &Unwatched).unwrap()
 }
 
 /// Without and with contact.
 fn both(rig: &Rig, turns: &[(&str, f64)]) -> [Bent; 2] {
     let tissue = tissue(rig);
     let start = Instant::now();
-    let contact = SelfContact::new(&tissue, &ContactParams::default());
+    let contact = SelfContact::new(&tissue, &ContactParams::default(), &Unwatched).unwrap();
     println!(
         "{turns:?}: {} points, {:.2} s to prepare",
         contact.points().len(),

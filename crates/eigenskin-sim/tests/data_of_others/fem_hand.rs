@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{Budget, EigenSkinParams, fit_eigenskin};
 use eigenskin_fit::metrics::evaluate_against;
@@ -40,9 +41,9 @@ fn simulated(theirs: &ExampleSet, joints: &[&str]) -> (ExampleSet, Vec<String>) 
         .collect();
     let jobs = jobs_of_poses(theirs.rig(), &poses, Purpose::Training);
     let params = SimulationParams { contact: None, ..SimulationParams::default() };
-    let simulation = Simulation::new(theirs.rig().clone(), &jobs, &[], &params).unwrap();
+    let simulation = Simulation::new(theirs.rig().clone(), &jobs, &[], &params, &Unwatched).unwrap();
     let (mut kept, mut dropped) = (Vec::new(), Vec::new());
-    for result in simulation.run_all(&jobs, |_, _| ()).unwrap() {
+    for result in simulation.run_all(&jobs, |_, _| Ok(()), &Unwatched).unwrap() {
         dropped.extend(result.failed.iter().map(|(name, why)| format!("{name}: {why}")));
         for pose in result.poses {
             match pose.quality.fault(&QualityLimits::default()) {

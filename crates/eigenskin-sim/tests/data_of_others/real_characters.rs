@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_sim::lattice::FillParams;
 use eigenskin_sim::problem::LEAST_SHARE;
@@ -14,7 +15,7 @@ use crate::rigs::rig_at;
 fn fill(name: &str, rig: &Rig, params: &TissueParams) -> Tissue {
     let moving = vec![true; rig.skeleton().joint_count()];
     let start = Instant::now();
-    let tissue = Tissue::of(rig, &moving, &[], params).unwrap();
+    let tissue = Tissue::of(rig, &moving, &[], params, &Unwatched).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     let Tissue { surface, plan, filling, embedding, held } = &tissue;
     println!(

@@ -16,11 +16,14 @@
 //! is for the front end to say.
 
 pub mod bake;
+pub mod demo;
 pub mod edit_examples;
 pub mod evaluate;
 pub mod fit;
 pub mod inspect;
 pub mod invert;
+pub mod render;
+pub mod simulate;
 pub mod style;
 pub mod suggest;
 pub mod transfer;

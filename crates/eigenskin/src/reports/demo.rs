@@ -47,6 +47,8 @@ pub fn demo_report<'a>(
     style: &PageStyle,
     progress: &dyn Progress,
 ) -> Result<Report<'a>, ReportError> {
+    let painter = style.watched_by(progress);
+    let style = &style.painted_by(&painter);
     let fit = page.fit;
     let sets = [
         (page.training, "training", SetKind::Training, ""),

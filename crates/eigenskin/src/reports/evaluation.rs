@@ -37,6 +37,8 @@ pub fn evaluation_report<'a>(
     style: &PageStyle,
     progress: &dyn Progress,
 ) -> Result<Report<'a>, ReportError> {
+    let painter = style.watched_by(progress);
+    let style = &style.painted_by(&painter);
     let &EvaluationPage { model, truth, evaluation, simulation, .. } = page;
     let set =
         MeasuredSet { truth: Some(truth), ..measured(page.truth_name.clone(), SetKind::Given, evaluation) };

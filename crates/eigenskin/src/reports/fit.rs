@@ -41,6 +41,8 @@ pub fn fit_report<'a>(
     style: &PageStyle,
     progress: &dyn Progress,
 ) -> Result<Report<'a>, ReportError> {
+    let painter = style.watched_by(progress);
+    let style = &style.painted_by(&painter);
     let outcome = page.outcome;
     let Shown { set: examples, weighted: learnt_from, errors: training } = &outcome.shown;
     let left_out = outcome.left_out.as_ref();

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use eigenskin_core::deformers::Base;
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::model::Model;
-use eigenskin_core::progress::Cancelled;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_fit::metrics::Evaluation;
 use eigenskin_gltf::{ModelWriteReport, SimulationRecord};
 use eigenskin_report::page::{
@@ -27,6 +27,8 @@ use eigenskin_report::page::{
 };
 use eigenskin_report::picture::painter::PanelPainter;
 use eigenskin_report::picture::{PictureError, View};
+
+use crate::painter::WatchedPainter;
 
 pub use demo::{DemoPage, DemoSet, demo_report};
 pub use eigenskin_report::page::{Report, html};
@@ -53,7 +55,7 @@ pub struct PageStyle<'a> {
 pub enum ReportError {
     /// A picture could not be drawn.
     #[error(transparent)]
-    Picture(#[from] PictureError),
+    Picture(PictureError),
     /// The work was ended from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -67,10 +69,32 @@ pub enum ReportError {
     },
 }
 
+impl From<PictureError> for ReportError {
+    fn from(error: PictureError) -> Self {
+        match error {
+            PictureError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Picture(error),
+        }
+    }
+}
+
 impl<'a> PageStyle<'a> {
     /// From a little right of the front and above, lengths as they are in the model.
     pub fn new(painter: &'a dyn PanelPainter) -> Self {
         Self { painter, view: default_view(false), unit: LengthUnit::of_the_model() }
+    }
+
+    /// Its painter, which ends where `progress` says so.
+    fn watched_by<'b>(&self, progress: &'b dyn Progress) -> WatchedPainter<'b>
+    where
+        'a: 'b,
+    {
+        WatchedPainter::new(self.painter, progress, "drawing", None)
+    }
+
+    /// The same by another painter.
+    fn painted_by<'b>(&self, painter: &'b dyn PanelPainter) -> PageStyle<'b> {
+        PageStyle { painter, view: self.view, unit: self.unit.clone() }
     }
 
     fn shot(&self) -> Shot<'a> {

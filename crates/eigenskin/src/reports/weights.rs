@@ -49,6 +49,8 @@ pub fn weights_report<'a>(
     style: &PageStyle,
     progress: &dyn Progress,
 ) -> Result<Report<'a>, ReportError> {
+    let painter = style.watched_by(progress);
+    let style = &style.painted_by(&painter);
     let &WeightsPage { solved, examples, model, evaluation, .. } = page;
     let set = MeasuredSet { truth: Some(examples), ..measured("training", SetKind::Training, evaluation) };
     progress.doing("drawing")?;

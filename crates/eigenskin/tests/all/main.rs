@@ -3,12 +3,16 @@
 
 mod bake;
 mod cache_formats;
+mod demo;
 mod edit_examples;
 mod inspect;
 mod invert;
 mod large_sets;
 mod parameterization_files;
 mod psd_files;
+mod render;
+mod reports;
+mod simulate;
 mod stock_viewer;
 mod stop;
 mod style;

@@ -83,7 +83,7 @@ fn budgets() -> [(&'static str, Budget); 2] {
 }
 
 /// Needs a set that takes minutes to make:
-/// `eigenskin simulate left.glb -o train.glb --no-corners --together 0 --validation-poses 50`, its folder in
+/// `eigenskin simulate left.glb -o train.glb --no-corners --multi-joint-poses 0 --validation-poses 50`, its folder in
 /// EIGENSKIN_SIMULATED_HAND. `./check --full` does that.
 #[test]
 #[ignore = "needs a hand that takes minutes to simulate; part of check --full"]

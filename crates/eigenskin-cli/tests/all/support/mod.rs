@@ -13,5 +13,14 @@ pub use command::eigenskin;
 pub use json::json_of;
 
 /// Options of a `demo` that ends in seconds: a coarse hand in few poses. Contact is tested on its own.
-pub const SMALL_DEMO: [&str; 9] =
-    ["--triangles", "1500", "--cubes", "500", "--per-degree", "2", "--validation-poses", "1", "--no-contact"];
+pub const SMALL_DEMO: [&str; 9] = [
+    "--triangles",
+    "1500",
+    "--max-cells",
+    "500",
+    "--per-degree",
+    "2",
+    "--validation-poses",
+    "1",
+    "--no-contact",
+];

@@ -1,13 +1,12 @@
 //! A number that tells rigs, poses and settings apart, so that jobs of two runs are never mixed.
 
-use eigenskin::glam::DAffine3;
-use eigenskin::gltf::RigFile;
-use eigenskin::sim::jobs::Job;
-use eigenskin::sim::simulation::SimulationParams;
+use eigenskin_core::glam::DAffine3;
+use eigenskin_core::rig::Rig;
+use eigenskin_sim::jobs::Job;
+use eigenskin_sim::simulation::SimulationParams;
 
 /// Everything that a simulated pose depends on, as one number.
-pub fn of(file: &RigFile, jobs: &[Job], excluded: &[String], params: &SimulationParams) -> String {
-    let rig = file.rig();
+pub(super) fn of(rig: &Rig, jobs: &[Job], excluded: &[String], params: &SimulationParams) -> String {
     let mut hash = Fnv::new();
     for position in rig.mesh().positions() {
         position.to_array().iter().for_each(|x| hash.add(&x.to_bits().to_le_bytes()));

@@ -2,19 +2,19 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
-use eigenskin::examples::ExampleSet;
-use eigenskin::glam::Vec3;
-use eigenskin::metrics::vertex_errors;
-use eigenskin::model::Model;
-use eigenskin::report::picture::{HeatScale, Panel, PictureParams, Surface, View, draw_panels};
+use eigenskin_core::evaluate::{Evaluator, Shape};
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::Model;
+use eigenskin_fit::metrics::vertex_errors;
+use eigenskin_report::page::{Shot, figure};
+use eigenskin_report::picture::{HeatScale, Panel, PictureError, PictureParams, Surface, View, draw_panels};
 
-use crate::output::figure;
-use crate::painter;
-use crate::render::{Shape, rms};
+use super::side_by_side::rms;
 
 /// A model in a picture.
-pub struct Shown<'a> {
+#[derive(Debug, Clone)]
+pub struct ShownModel<'a> {
     /// what stands below it
     pub caption: String,
     /// what is shown
@@ -22,8 +22,8 @@ pub struct Shown<'a> {
 }
 
 /// How a pose is shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparisonLook {
     /// each model coloured by its error
     Errors,
     /// the same, of that part where the first model is off
@@ -36,15 +36,14 @@ pub enum Look {
 struct Posed {
     caption: String,
     rmse: f64,
-    positions: Vec<Vec3>,
-    normals: Vec<Vec3>,
+    shape: Shape,
     /// `vertex`, millimetres
     errors: Vec<f32>,
 }
 
 impl Posed {
     fn panel<'a>(&'a self, caption: String, surface: Surface<'a>) -> Panel<'a> {
-        Panel { caption, positions: &self.positions, normals: &self.normals, surface }
+        Panel { caption, positions: &self.shape.positions, normals: &self.shape.normals, surface }
     }
 }
 
@@ -55,14 +54,14 @@ pub fn palm_view() -> View {
 
 /// The truth of one pose, then each model with its error in millimetres (lengths of the rig are
 /// metres), as PNG. `note` stands below the truth.
-pub fn compare(
+pub fn comparison_picture(
     truth: &ExampleSet,
     index: usize,
     note: &str,
-    models: &[Shown],
-    look: Look,
-    view: View,
-) -> Result<Vec<u8>> {
+    models: &[ShownModel],
+    look: ComparisonLook,
+    shot: Shot,
+) -> Result<Vec<u8>, PictureError> {
     let example = &truth.examples()[index];
     let posed: Vec<Posed> = models.iter().map(|shown| posed(truth, index, shown)).collect();
     let true_normals = truth.normals_of(index);
@@ -74,7 +73,7 @@ pub fn compare(
     }];
     for posed in &posed {
         let mut caption = format!("{}\nrmse {} mm", posed.caption, figure(posed.rmse));
-        if look == Look::ShapesAndErrors {
+        if look == ComparisonLook::ShapesAndErrors {
             panels.push(posed.panel(format!("{}\n", posed.caption), Surface::Skin));
             caption = format!("error of {caption}");
         }
@@ -82,25 +81,25 @@ pub fn compare(
     }
     let params = PictureParams {
         panel_width: 360,
-        panel_height: if look == Look::ShapesAndErrors { 440 } else { 400 },
+        panel_height: if look == ComparisonLook::ShapesAndErrors { 440 } else { 400 },
         columns: panels.len(),
-        view,
+        view: shot.view,
         focus: match posed.first() {
-            Some(first) if look == Look::ErrorsNear => far_off(&first.errors),
+            Some(first) if look == ComparisonLook::ErrorsNear => far_off(&first.errors),
             _ => Vec::new(),
         },
         heat: HeatScale { maximum: None, label: "error in mm".to_string() },
         ..PictureParams::default()
     };
-    Ok(draw_panels(painter::for_reports()?, truth.rig().mesh(), &panels, &params)?)
+    draw_panels(shot.painter, truth.rig().mesh(), &panels, &params)
 }
 
-fn posed(truth: &ExampleSet, index: usize, shown: &Shown) -> Posed {
+fn posed(truth: &ExampleSet, index: usize, shown: &ShownModel) -> Posed {
     let example = &truth.examples()[index];
-    let Shape { positions, normals } = Shape::of(shown.model, &example.pose);
+    let shape = Evaluator::new(shown.model.clone()).shape(&example.pose);
     let errors: Vec<f32> =
-        vertex_errors(&positions, &example.positions).iter().map(|error| 1000.0 * error).collect();
-    Posed { caption: shown.caption.clone(), rmse: rms(&errors), positions, normals, errors }
+        vertex_errors(&shape.positions, &example.positions).iter().map(|error| 1000.0 * error).collect();
+    Posed { caption: shown.caption.clone(), rmse: rms(&errors), shape, errors }
 }
 
 /// Vertices with more than a tenth of the largest error.

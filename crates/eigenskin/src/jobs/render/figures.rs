@@ -1,26 +1,22 @@
 //! Panels that own what they show, and the figures of the EigenSkin paper.
 
-use std::sync::Arc;
+use eigenskin_core::driver::{Interpolant, Tail};
+use eigenskin_core::evaluate::{Evaluator, Shape};
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::{Layer, Model};
+use eigenskin_fit::metrics::vertex_errors;
+use eigenskin_report::page::{component_fields, counted, figure, from_the_side_that_moves, full_colour};
+use eigenskin_report::picture::{Panel, Surface, View};
 
-use anyhow::{Result, bail};
-use eigenskin::driver::{Interpolant, Tail};
-use eigenskin::evaluate::Evaluator;
-use eigenskin::examples::ExampleSet;
-use eigenskin::glam::Vec3;
-use eigenskin::metrics::vertex_errors;
-use eigenskin::model::{Layer, Model};
-use eigenskin::report::page::{LengthUnit, component_fields, from_the_side_that_moves, full_colour};
-use eigenskin::report::picture::{Panel, Surface, View};
-
-use super::{Shape, Subject, rms};
-use crate::output::{counted, figure};
+use super::RenderError;
+use super::side_by_side::{Subject, rms};
 
 /// A panel with its data.
 #[derive(Clone)]
 pub struct OwnedPanel {
     pub caption: String,
-    pub positions: Vec<Vec3>,
-    pub normals: Vec<Vec3>,
+    pub shape: Shape,
     pub surface: OwnedSurface,
 }
 
@@ -36,15 +32,15 @@ pub enum OwnedSurface {
 
 impl OwnedPanel {
     pub fn new(caption: impl Into<String>, shape: Shape, surface: OwnedSurface) -> Self {
-        Self { caption: caption.into(), positions: shape.positions, normals: shape.normals, surface }
+        Self { caption: caption.into(), shape, surface }
     }
 
     /// As the report's pictures want it.
     pub fn panel(&self) -> Panel<'_> {
         Panel {
             caption: self.caption.clone(),
-            positions: &self.positions,
-            normals: &self.normals,
+            positions: &self.shape.positions,
+            normals: &self.shape.normals,
             surface: match &self.surface {
                 OwnedSurface::Skin => Surface::Skin,
                 OwnedSurface::Heat(errors) => Surface::Heat { errors },
@@ -65,12 +61,11 @@ impl OwnedPanel {
 }
 
 /// The truth, then the model with no, one, … `most` components of every layer (EigenSkin, Figure 7).
-pub fn by_components(
+pub fn by_component_count(
     subject: &Subject,
     truth: &ExampleSet,
     index: usize,
     most: usize,
-    unit: &LengthUnit,
 ) -> Vec<OwnedPanel> {
     let example = &truth.examples()[index];
     let true_shape = Shape { positions: example.positions.clone(), normals: truth.normals_of(index) };
@@ -78,7 +73,7 @@ pub fn by_components(
         vec![OwnedPanel::new(format!("truth\n{}", example.name), true_shape, OwnedSurface::Skin)];
     let mut evaluator = Evaluator::new(subject.model.clone());
     let coordinates = evaluator.drive(&example.pose).to_vec();
-    let plain = Shape::of(&subject.plain, &example.pose);
+    let plain = Evaluator::new(subject.plain.clone()).shape(&example.pose);
     let whole = rms(&vertex_errors(&plain.positions, &example.positions));
     for count in 0..=most {
         let kept = first_components(&subject.model, &coordinates, count);
@@ -90,9 +85,8 @@ pub fn by_components(
             0 => "plain skinning".to_string(),
             _ => counted(count, "component", "components"),
         };
-        let factor = unit.per_model_unit as f32;
-        let heat = OwnedSurface::Heat(errors.iter().map(|error| factor * error).collect());
-        panels.push(OwnedPanel::new(format!("{name}\nrelative error {}", figure(relative)), shape, heat));
+        let caption = format!("{name}\nrelative error {}", figure(relative));
+        panels.push(OwnedPanel::new(caption, shape, subject.heat(&errors)));
     }
     panels
 }
@@ -113,26 +107,25 @@ fn first_components(model: &Model, coordinates: &[f32], count: usize) -> Vec<f32
 
 /// The first components of a layer as colours on the rest shape, with their singular values (EigenSkin,
 /// Figure 5); from which side to look, and at which vertices. No name is the strongest layer.
-pub fn eigendisplacements(
-    model: &Arc<Model>,
-    name: &str,
+pub fn component_panels(
+    subject: &Subject,
+    name: Option<&str>,
     view: View,
-    unit: &LengthUnit,
-) -> Result<(Vec<OwnedPanel>, View, Vec<u32>)> {
+) -> Result<(Vec<OwnedPanel>, View, Vec<u32>), RenderError> {
     const SHOWN: usize = 4;
+    let Subject { model, unit, .. } = subject;
     let strength = |layer: &&Layer| singular_values(layer).first().copied().unwrap_or(0.0);
-    let found = if name.is_empty() {
-        model.layers().iter().max_by(|a, b| strength(a).total_cmp(&strength(b)))
-    } else {
-        model.layers().iter().find(|layer| layer.name == name)
+    let layer = match name {
+        None => model.layers().iter().max_by(|a, b| strength(a).total_cmp(&strength(b))),
+        Some(name) => model.layers().iter().find(|layer| layer.name == name),
     };
-    let Some(layer) = found else {
-        let names: Vec<&str> = model.layers().iter().map(|layer| layer.name.as_str()).collect();
-        if names.is_empty() {
-            bail!("the model has no layers: it has learnt nothing");
+    let layer = layer.ok_or_else(|| {
+        let known: Vec<String> = model.layers().iter().map(|layer| layer.name.clone()).collect();
+        match name {
+            Some(name) if !known.is_empty() => RenderError::NoLayer { layer: name.to_string(), known },
+            _ => RenderError::NothingLearnt,
         }
-        bail!("the model has no layer {name:?}; it has {}", names.join(", "));
-    };
+    })?;
     let mesh = model.rig().mesh();
     let fields = component_fields(layer, mesh.vertex_count());
     let values = singular_values(layer);
@@ -180,9 +173,9 @@ fn singular_values(layer: &Layer) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use eigenskin::characters::arm;
-    use eigenskin::characters::truth::SweptSkin;
-    use eigenskin::method::{EigenSkinParams, fit_eigenskin};
+    use eigenskin_characters::arm;
+    use eigenskin_characters::truth::SweptSkin;
+    use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
 
     use super::*;
 
