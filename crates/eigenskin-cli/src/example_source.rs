@@ -13,24 +13,24 @@ use crate::output::Output;
 pub struct ClipArgs {
     /// A clip of the rig whose keys are the poses; the shapes come from --obj, --cache, --sculpts or
     /// --shape-keys
-    #[arg(long, value_name = "NAME", help_heading = "Examples")]
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
     clip: Option<String>,
     /// A folder with one OBJ file per key of --clip, and one of the rest shape in front
-    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Examples")]
+    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Input")]
     obj: Option<PathBuf>,
     /// A vertex cache with one frame per key of --clip, and the rest shape in front: .pc2, .mdd,
     /// .npy or .npz
-    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Examples")]
+    #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Input")]
     cache: Option<PathBuf>,
     /// A GLB with sculpts as mesh nodes without a skin: elbow@12 is key 12 of --clip; without --clip,
     /// fist is the clip of that name and walk@12 key 12 of the clip walk
-    #[arg(long, value_name = "FILE.glb", hide_short_help = true, help_heading = "Examples")]
+    #[arg(long, value_name = "FILE.glb", hide_short_help = true, help_heading = "Input")]
     sculpts: Option<PathBuf>,
     /// A GLB whose mesh has shape keys (morph targets), named after poses as --sculpts are
-    #[arg(long, value_name = "FILE.glb", hide_short_help = true, help_heading = "Examples")]
+    #[arg(long, value_name = "FILE.glb", hide_short_help = true, help_heading = "Input")]
     shape_keys: Option<PathBuf>,
     /// The frame of --obj or --cache that is the rest shape, from 0 [default: 0]
-    #[arg(long, value_name = "N", hide_short_help = true, help_heading = "Examples")]
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = "Input")]
     rest_frame: Option<usize>,
 }
 

@@ -78,6 +78,8 @@ fn main() -> ExitCode {
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
     };
     match result {
+        // Finished before it noticed.
+        Ok(()) if progress::interrupted() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.chain().any(|cause| cause.is::<Cancelled>()) => ExitCode::from(INTERRUPTED),
         Err(error) => {

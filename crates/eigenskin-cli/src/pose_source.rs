@@ -18,16 +18,16 @@ pub struct PoseArgs {
     #[arg(long, value_name = "N", requires = "clip", conflicts_with = "time")]
     frame: Option<usize>,
     /// The time in --clip, seconds
-    #[arg(long, value_name = "S", requires = "clip")]
+    #[arg(long, value_name = "S", requires = "clip", hide_short_help = true)]
     time: Option<f64>,
     /// Another file of the same rig that has --clip
-    #[arg(long, value_name = "FILE.glb", requires = "clip")]
+    #[arg(long, value_name = "FILE.glb", requires = "clip", hide_short_help = true)]
     clip_from: Option<PathBuf>,
     /// A JSON file with the turns of joints and the values of controls by name
     #[arg(long, value_name = "FILE.json")]
     pose: Option<PathBuf>,
     /// Which pose of --pose, when it has several [default: the one with the example's name]
-    #[arg(long, value_name = "NAME", requires = "pose")]
+    #[arg(long, value_name = "NAME", requires = "pose", hide_short_help = true)]
     pose_name: Option<String>,
 }
 

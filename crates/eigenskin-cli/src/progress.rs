@@ -79,6 +79,7 @@ pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::Relaxed)
 }
 
-fn interrupted() -> bool {
+/// Whether Ctrl-C was pressed.
+pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -35,7 +35,7 @@ pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
     rig: PathBuf,
     /// Example shapes: a GLB example set or a numpy bundle (.npz)
-    #[arg(long, value_name = "EX", help_heading = "Examples")]
+    #[arg(long, value_name = "EX", help_heading = "Input")]
     examples: Option<PathBuf>,
     #[command(flatten)]
     clip: ClipArgs,
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, help_heading = "Output")]
     leave_one_out: bool,
     /// Poses to learn from, as a Python slice START:STOP:STEP
-    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true, help_heading = "Examples")]
+    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true, help_heading = "Input")]
     frames: Option<FrameSlice>,
     /// Reference joints of a flat rig: a TOML file, [parents] with lines "joint" = "parent"
     #[arg(long, value_name = "FILE.toml", hide_short_help = true, help_heading = "Rig")]
@@ -253,6 +253,7 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
         FitJobError::Source(ExampleSourceError::NotStreamable { .. }) => {
             "give the shapes with --cache FILE or as a numpy bundle, or leave out --stream"
         }
+        FitJobError::Source(ExampleSourceError::Frames(_)) => "--frames",
         FitJobError::Scratch(_) => "--scratch DIR",
         FitJobError::Learn(_) => {
             let path = inputs.examples.path().display().to_string();

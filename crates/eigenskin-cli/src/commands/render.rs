@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "CLIP", conflicts_with_all = ["truth", "components"])]
     play: Option<String>,
     /// Frames per second of moving pictures
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=60))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=60), hide_short_help = true)]
     rate: u16,
     /// From where to look: front, back, left, right, top, bottom, or a direction X,Y,Z
     #[arg(long, value_name = "VIEW", allow_hyphen_values = true)]
@@ -58,16 +58,16 @@ pub struct Args {
     #[arg(long, value_name = "W×H", default_value = "360x420")]
     size: String,
     /// Panels in a row [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     columns: Option<usize>,
     /// Dark background
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     dark: bool,
     /// Draw lines along all edges
     #[arg(long)]
     wireframe: bool,
     /// Paint on the CPU
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     cpu: bool,
 }
 

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long)]
     plan: bool,
     /// Where to write the picture of the plan [default: EXAMPLES.plan.png, else RIG.plan.png in this folder]
-    #[arg(long, value_name = "FILE.png", requires = "plan")]
+    #[arg(long, value_name = "FILE.png", requires = "plan", hide_short_help = true)]
     picture: Option<PathBuf>,
     #[command(flatten)]
     poses: PoseArgs,
@@ -45,13 +45,13 @@ pub struct Args {
     #[command(flatten)]
     work: WorkArgs,
     /// Write one CalculiX input file per job into this folder, and stop
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     export_calculix: Option<PathBuf>,
     /// Which skin, when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
     /// What the joints of a flat rig turn against: a TOML file, [parents] with lines "joint" = "parent"
-    #[arg(long, value_name = "FILE.toml")]
+    #[arg(long, value_name = "FILE.toml", hide_short_help = true)]
     parents: Option<PathBuf>,
     /// Write plan and quality of all poses as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
@@ -66,30 +66,36 @@ struct PoseArgs {
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_degree: usize,
     /// Leave out the poses that turn a joint about two axes at once
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_corners: bool,
     /// Poses that turn two neighbouring joints at once
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     coupled: usize,
     /// Poses of all joints, to learn what joints do together
     #[arg(long, value_name = "N", default_value_t = 24)]
     multi_joint_poses: usize,
     /// Random poses of all joints, to validate with
-    #[arg(long, value_name = "N", default_value_t = 25)]
+    #[arg(long, value_name = "N", default_value_t = 25, hide_short_help = true)]
     validation_poses: usize,
     /// Seed of the random poses
-    #[arg(long, value_name = "N", default_value_t = 2002)]
+    #[arg(long, value_name = "N", default_value_t = 2002, hide_short_help = true)]
     seed: u64,
     #[command(flatten)]
     ranges: RangeArgs,
     /// Share of the ranges that were not given
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, hide_short_help = true)]
     range_share: f64,
     /// Simulate the poses of this example set instead (its shapes are not looked at)
-    #[arg(long, value_name = "EX")]
+    #[arg(long, value_name = "EX", hide_short_help = true)]
     poses: Option<PathBuf>,
     /// Choose among the poses of --poses: START:STOP:STEP
-    #[arg(long, value_name = "SLICE", requires = "poses", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "SLICE",
+        requires = "poses",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     frames: Option<FrameSlice>,
 }
 
@@ -98,25 +104,25 @@ struct PoseArgs {
 #[command(next_help_heading = "Tissue")]
 struct TissueArgs {
     /// Edge of the lattice's cells, in the rig's unit [default: a third of the thinnest limb]
-    #[arg(long, value_name = "LENGTH")]
+    #[arg(long, value_name = "LENGTH", hide_short_help = true)]
     cell_size: Option<f64>,
     /// The most cells that an automatic edge gives
     #[arg(long, value_name = "N", default_value_t = 3000)]
     max_cells: usize,
     /// Poisson's ratio: towards 0.5 the tissue keeps its volume
-    #[arg(long, value_name = "RATIO", default_value_t = 0.45)]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.45, hide_short_help = true)]
     poisson: f64,
     /// Radius of the bones as a share of their depth below the skin
-    #[arg(long, value_name = "SHARE", default_value_t = 0.3)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3, hide_short_help = true)]
     bone_radius: f64,
     /// Length left free at joints as a share of the depth there
-    #[arg(long, value_name = "SHARE", default_value_t = 0.75)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.75, hide_short_help = true)]
     gap: f64,
     /// Let parts of the body pass through each other: faster, and wrong where skin touches skin
     #[arg(long)]
     no_contact: bool,
     /// A mesh, mesh node or material that is no skin and is carried along; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     exclude: Vec<String>,
 }
 
@@ -128,13 +134,13 @@ struct WorkArgs {
     #[arg(long)]
     resume: bool,
     /// List the jobs and stop
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     list_jobs: bool,
     /// Solve this job only, into OUT.parts
-    #[arg(long, value_name = "N", requires = "output", conflicts_with = "resume")]
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "resume", hide_short_help = true)]
     job: Option<usize>,
     /// Threads to use [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     threads: Option<usize>,
 }
 

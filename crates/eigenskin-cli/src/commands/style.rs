@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     amount: f64,
     /// The most signals of X1 that carry the style [default: as many as X1 has above its rounding]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", hide_short_help = true)]
     signals: Option<usize>,
     /// Poses to take of each set, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
@@ -51,13 +51,13 @@ pub struct Args {
     #[arg(long, value_name = "FILE.toml")]
     map: Option<PathBuf>,
     /// What displacements are measured from
-    #[arg(long, value_enum, default_value = "nearest-bones")]
+    #[arg(long, value_enum, default_value = "nearest-bones", hide_short_help = true)]
     space: SpaceArg,
     /// One map for the whole skin, as in the paper, or corrected for the skin of each joint
     #[arg(long, value_enum, default_value = "whole")]
     regions: RegionsArg,
     /// Keep within the signals of X1: the paper's other form
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     projected: bool,
     /// Write a model learnt from the result instead of an example set, by fit's default method
     #[arg(long)]

@@ -43,6 +43,7 @@ fn a_hand_is_bent_learnt_measured_and_written() {
         DemoOutcome::VALIDATION,
         DemoOutcome::MODEL,
         DemoOutcome::REPORT,
+        DemoOutcome::COMPARISON,
         DemoOutcome::FIGURES,
     ];
     let mut found: Vec<String> =

@@ -240,7 +240,7 @@ fn what_is_wrong_is_named() {
 
     std::fs::write(path("taken"), "a file").unwrap();
     let sentence = Scratch::new(&path("taken")).unwrap_err().to_string();
-    assert!(sentence.contains("taken") && sentence.contains("--scratch"), "{sentence}");
+    assert!(sentence.contains("taken") && sentence.contains("another folder"), "{sentence}");
 
     // Scratch files that vanish while they are used are an error, not a wrong model.
     write_pc2(&path("good.pc2"), &scene.frames(), 0.0, 1.0).unwrap();
