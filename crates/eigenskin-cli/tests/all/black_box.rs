@@ -233,9 +233,7 @@ fn another_program_is_the_box() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/black_box/bend_box.py");
     write_program(&desk, "bend", &python, script.to_str().unwrap(), 60.0);
     desk.sculpt(1, "bend.toml", "bent.obj");
-    desk.json(
-        "examples add rig.glb bent.obj --pose poses.json --pose-name bent --base bend.toml -o set.glb",
-    );
+    desk.json("examples add rig.glb bent.obj --pose poses.json --pose-name bent --base bend.toml -o set.glb");
     // No file starts a program.
     let message = desk.refused("fit rig.glb --examples set.glb -o model.glb --method psd", "model.glb");
     assert!(message.contains("--base FILE.toml") && message.contains("bend"), "{message}");
