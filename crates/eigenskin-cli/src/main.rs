@@ -1,6 +1,5 @@
 //! The `eigenskin` command.
 
-mod bench;
 mod commands;
 mod example_source;
 mod fitting;
@@ -11,17 +10,16 @@ mod output;
 mod painter;
 mod pose_source;
 mod progress;
-mod reproduce;
 mod rigs;
 mod simulate;
 mod solved_weights;
-mod table;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use eigenskin::progress::Cancelled;
+use eigenskin::text_table as table;
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
@@ -50,8 +48,6 @@ enum Command {
     View(commands::view::Args),
     Bench(commands::bench::Args),
     Render(Box<commands::render::Args>),
-    Reproduce(commands::reproduce::Args),
-    Conformance(commands::conformance::Args),
     Completions(commands::completions::Args),
 }
 
@@ -75,8 +71,6 @@ fn main() -> ExitCode {
         Command::View(args) => commands::view::run(args, cli.quiet),
         Command::Bench(args) => commands::bench::run(args, cli.quiet),
         Command::Render(args) => commands::render::run(args, cli.quiet),
-        Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
-        Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
     };
     match result {
