@@ -3,9 +3,7 @@
 mod commands;
 mod example_source;
 mod fitting;
-mod frames;
 mod inverted;
-mod joint_map;
 mod output;
 mod painter;
 mod pose_source;
@@ -42,7 +40,7 @@ enum Command {
     Weights(Box<commands::weights::Args>),
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
-    Carry(commands::carry::Args),
+    Transfer(commands::transfer::Args),
     Style(Box<commands::style::Args>),
     Bake(commands::bake::Args),
     View(commands::view::Args),
@@ -65,7 +63,7 @@ fn main() -> ExitCode {
         Command::Weights(args) => commands::weights::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
-        Command::Carry(args) => commands::carry::run(args, cli.quiet),
+        Command::Transfer(args) => commands::transfer::run(args, cli.quiet),
         Command::Style(args) => commands::style::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::View(args) => commands::view::run(args, cli.quiet),

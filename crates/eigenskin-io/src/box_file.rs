@@ -113,7 +113,9 @@ impl BoxFile {
     pub fn open(&self, rig: &Arc<Rig>) -> Result<BoundStack, DeformerError> {
         self.stack.bind_with(rig, &mut |name| match self.externals.get(name) {
             Some(command) => Ok(Box::new(ExternalBox::start(command, rig)?)),
-            None => Err(BlackBoxError::Failed(format!("the deformer-stack file has no command for {name:?}"))),
+            None => {
+                Err(BlackBoxError::Failed(format!("the deformer-stack file has no command for {name:?}")))
+            }
         })
     }
 }

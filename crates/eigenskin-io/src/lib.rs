@@ -38,7 +38,7 @@ pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use external_box::{ExternalBox, ExternalCommand};
 pub use npz::NpzError;
-pub use retarget::{JointMap, Matching, RetargetOptions};
+pub use retarget::{JointMap, JointMapError, Matching, RetargetOptions, read_joint_map};
 pub use vertex_cache::{
     SculptedShape, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
     read_cache, read_obj_folder, read_sculpt,

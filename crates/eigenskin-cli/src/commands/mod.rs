@@ -2,7 +2,6 @@
 
 pub mod bake;
 pub mod bench;
-pub mod carry;
 pub mod check;
 pub mod completions;
 pub mod demo;
@@ -13,6 +12,7 @@ pub mod render;
 pub mod simulate;
 pub mod style;
 pub mod suggest;
+pub mod transfer;
 #[cfg_attr(not(feature = "window"), path = "view_not_built.rs")]
 pub mod view;
 pub mod weights;

@@ -109,7 +109,7 @@ fn a_baked_clip_is_what_the_shapes_show() {
     for (rate, expected) in [(None, None), (Some("12"), Some(12.0))] {
         let (glb, objs, pc2) = (at("out.glb"), at("objs").join(rate.unwrap_or("own")), at("out.pc2"));
         let mut arguments = vec!["bake", &model, "--clip", "demo", "-o", text(&glb)];
-        arguments.extend(["--obj", text(&objs), "--pc2", text(&pc2)]);
+        arguments.extend(["--write-obj", text(&objs), "--write-pc2", text(&pc2)]);
         arguments.extend(rate.iter().flat_map(|rate| ["--rate", rate]));
         let report = json_of(&arguments);
         let (frames, duration) = (report["frames"].as_u64().unwrap(), report["duration"].as_f64().unwrap());
@@ -175,9 +175,9 @@ fn motion_capture_moves_the_arm_and_loops() {
         "30",
         "-o",
         text(&glb),
-        "--obj",
+        "--write-obj",
         text(&objs),
-        "--pc2",
+        "--write-pc2",
         text(&pc2),
     ]);
     assert_eq!(report["frames"], 13);
@@ -196,7 +196,7 @@ fn motion_capture_moves_the_arm_and_loops() {
 
     // From one character to the same one: the same shapes.
     let again = at("again.pc2");
-    json_of(&["bake", &model, "--motion", text(&glb), "--clip", "wave", "--pc2", text(&again)]);
+    json_of(&["bake", &model, "--motion", text(&glb), "--clip", "wave", "--write-pc2", text(&again)]);
     for (a, b) in read_pc2(&again).iter().zip(&frames) {
         assert!(furthest(a, b) < 1e-6);
     }
@@ -217,7 +217,7 @@ fn what_is_wrong_is_said() {
     };
     std::fs::write(&bvh, WAVE).unwrap();
     let o = ["-o", text(&glb)];
-    fails(&["--clip", "demo"], &["-o", "--obj", "--pc2"]);
+    fails(&["--clip", "demo"], &["-o", "--write-obj", "--write-pc2"]);
     fails(&[&["--clip", "run"], &o[..]].concat(), &["\"run\"", "\"demo\""]);
     fails(&[&["--bvh", text(&bvh)], &o[..]].concat(), &["Shoulder", "forearm", "map"]);
     fails(&[&["--clip", "demo", "--rate", "0"], &o[..]].concat(), &["rate"]);

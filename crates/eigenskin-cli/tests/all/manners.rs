@@ -56,7 +56,7 @@ fn usual_runs(folder: &Path) -> Vec<Vec<String>> {
         &["fit", &bar, "--examples", &bar, "-o", &model, "--leave-one-out"],
         &["evaluate", &model, "--truth", &bar],
         &["weights", &bar, "--examples", &bar, "-o", &weighted],
-        &["carry", &model, "--to", &bar, "-o", &carried, "--truth", &bar],
+        &["transfer", &model, "--to", &bar, "-o", &carried, "--truth", &bar],
         &["style", "--from", &bar, &bar, "--to", &bar, "-o", &styled],
         &[&["demo", "--out", &demo][..], &SMALL_DEMO].concat(),
         &["bake", &hand, "--clip", "grasp", "-o", &grasp],

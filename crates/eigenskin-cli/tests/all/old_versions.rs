@@ -35,7 +35,7 @@ fn a_map_of_joints_carries_the_same_motion() {
     let made = folder.path().join("walk.pc2");
     let motion = ["--bvh", "inputs/walk.bvh", "--map", "settings/walk-map.toml"];
     let model = ["bake", "models/eigenskin.glb"];
-    run(&[&model[..], &motion, &["--pc2", made.to_str().unwrap()]].concat());
+    run(&[&model[..], &motion, &["--write-pc2", made.to_str().unwrap()]].concat());
     let (made, then) = (read_cache(&made).unwrap(), read_cache(&fixture("baked/walk.pc2")).unwrap());
     let size = read_model(&fixture("models/eigenskin.glb")).unwrap().1.rig().mesh().size();
     assert_eq!(made.frames.len(), then.frames.len());

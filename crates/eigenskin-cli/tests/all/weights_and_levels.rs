@@ -136,7 +136,7 @@ fn models_are_carried_to_coarser_meshes() {
     write_arm(&arm(800).unwrap(), &coarse, &coarse_examples);
     let (model, carried) = (path("model.glb"), path("carried.glb"));
     let _ = json_of(&["fit", &fine, "--examples", &fine_examples, "-o", &model]);
-    let carry = ["carry", &model, "--to", &coarse, "-o", &carried];
+    let carry = ["transfer", &model, "--to", &coarse, "-o", &carried];
     let own = json_of(&[&carry[..], &["--truth", &coarse_examples, "--per-vertex", "3"]].concat());
     assert!(number(&own, "/most_per_vertex") <= 3.0, "{own}");
     assert!(number(&own, "/evaluation/relative_error") < 0.5, "{own}");
@@ -151,7 +151,7 @@ fn models_are_carried_to_coarser_meshes() {
 
     let bar = path("bar.npz");
     bar_bundle().write(bar.as_ref());
-    refused(&["carry", &model, "--to", &bar, "-o", &path("no.glb")], &["bar.npz", "no joint"]);
+    refused(&["transfer", &model, "--to", &bar, "-o", &path("no.glb")], &["bar.npz", "no joint"]);
     refused(&[&carry[..], &["--averaging", "2"]].concat(), &["0 to 1"]);
     assert!(!Path::new(&path("no.glb")).exists());
 }

@@ -86,7 +86,7 @@ impl Journey<'_> {
         let left = figures["relative_error"].as_f64().unwrap();
         assert!(left < 0.1, "{name}: {left}");
         let shapes = path("shapes");
-        json_of(&["bake", &model, "--clip", self.clip, "--rate", "10", "-o", &baked, "--obj", &shapes]);
+        json_of(&["bake", &model, "--clip", self.clip, "--rate", "10", "-o", &baked, "--write-obj", &shapes]);
         assert!(std::fs::read_dir(&shapes).unwrap().count() >= 5, "{name}");
         let written = [model, baked];
         for file in &written {

@@ -31,7 +31,7 @@ fn a_capture_walks_a_sample_character() {
         "30",
         "-o",
         text(&glb),
-        "--pc2",
+        "--write-pc2",
         text(&pc2),
     ]);
     assert_eq!(

@@ -15,6 +15,7 @@
 //! Errors and outcomes carry facts. How a front end calls the remedy (an option, an argument, a button)
 //! is for the front end to say.
 
+pub mod bake;
 pub mod demo;
 pub mod edit_examples;
 pub mod evaluate;
@@ -23,5 +24,7 @@ pub mod inspect;
 pub mod invert;
 pub mod render;
 pub mod simulate;
+pub mod style;
 pub mod suggest;
+pub mod transfer;
 pub mod weights;
