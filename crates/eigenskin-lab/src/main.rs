@@ -64,7 +64,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            output.error(&error);
+            output::print_error(&error);
             ExitCode::FAILURE
         }
     }

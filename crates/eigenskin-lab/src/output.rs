@@ -61,11 +61,6 @@ impl Output {
             None => Ok(()),
         }
     }
-
-    /// What went wrong.
-    pub fn error(&self, error: &anyhow::Error) {
-        let _ = writeln!(std::io::stderr(), "error: {error:#}");
-    }
 }
 
 impl Progress for Output {
@@ -84,4 +79,9 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 /// Writes figures as JSON.
 pub fn write_figures(path: &Path, figures: &Value) -> Result<()> {
     write(path, format!("{figures:#}\n").as_bytes())
+}
+
+/// Says what went wrong.
+pub fn print_error(error: &anyhow::Error) {
+    let _ = writeln!(std::io::stderr(), "error: {error:#}");
 }

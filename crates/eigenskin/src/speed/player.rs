@@ -66,6 +66,7 @@ impl Player {
     }
 
     /// The same with threads.
+    #[must_use]
     pub fn with_threads(mut self, pool: &Arc<ThreadPool>) -> Self {
         self.evaluator = self.evaluator.with_threads(pool.clone());
         self
