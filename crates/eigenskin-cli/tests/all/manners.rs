@@ -148,7 +148,7 @@ fn an_interrupt_leaves_no_partial_file() {
         assert!(!begins.is_empty() || left.is_empty(), "{moment}: {left:?}");
         for name in left {
             let file = out.join(&name);
-            if name.ends_with(".glb") {
+            if file.extension().is_some_and(|extension| extension == "glb") {
                 assert!(eigenskin(&["check", file.to_str().unwrap()]).status.success(), "{moment}: {name}");
             }
         }
