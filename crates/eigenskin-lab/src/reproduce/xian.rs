@@ -132,7 +132,7 @@ struct Method {
     model: Arc<Model>,
     /// rmse at the example
     at_example: f64,
-    /// [`BETWEEN`]: rmse
+    /// `BETWEEN`, rmse
     between: Vec<f64>,
 }
 
