@@ -1,6 +1,5 @@
 //! The `eigenskin` command.
 
-mod bench;
 mod commands;
 mod example_source;
 mod fitting;
@@ -9,17 +8,15 @@ mod output;
 mod painter;
 mod pose_source;
 mod progress;
-mod reproduce;
 mod rigs;
 mod simulate;
 mod solved_weights;
-mod table;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use eigenskin::progress::Cancelled;
+use eigenskin::text_table as table;
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
@@ -48,8 +45,6 @@ enum Command {
     View(commands::view::Args),
     Bench(commands::bench::Args),
     Render(Box<commands::render::Args>),
-    Reproduce(commands::reproduce::Args),
-    Conformance(commands::conformance::Args),
     Completions(commands::completions::Args),
 }
 
@@ -73,15 +68,12 @@ fn main() -> ExitCode {
         Command::View(args) => commands::view::run(args, cli.quiet),
         Command::Bench(args) => commands::bench::run(args, cli.quiet),
         Command::Render(args) => commands::render::run(args, cli.quiet),
-        Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
-        Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
     };
     match result {
-        // Finished before it noticed.
-        Ok(()) if progress::interrupted() => ExitCode::from(INTERRUPTED),
+        // Stopped, or finished before it noticed.
+        _ if progress::interrupted() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.chain().any(|cause| cause.is::<Cancelled>()) => ExitCode::from(INTERRUPTED),
         Err(error) => {
             output::print_error(&error);
             ExitCode::FAILURE

@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::painter::{Painter, PainterChoice, PainterError, ReportPainter};
-use eigenskin::report::page::Shot;
-use eigenskin::report::picture::View;
 
 /// Names who paints the pictures of reports: `gpu` or `cpu`; without it the best is taken.
 const PAINTER_VARIABLE: &str = "EIGENSKIN_PAINTER";
@@ -40,9 +38,4 @@ pub fn for_reports() -> Result<&'static ReportPainter> {
         error => anyhow::Error::new(error).context(format!("{PAINTER_VARIABLE} is gpu")),
     })?;
     Ok(PAINTER.get_or_init(|| ReportPainter::new(opened)))
-}
-
-/// Pictures of reports, from a view.
-pub fn shot(view: View) -> Result<Shot<'static>> {
-    Ok(Shot { painter: for_reports()?, view })
 }

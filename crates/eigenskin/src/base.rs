@@ -148,6 +148,7 @@ pub struct InvertedClass {
     pub largest_residual: f64,
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn class_name<S: serde::Serializer>(class: &VertexClass, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(class.name())
 }

@@ -10,6 +10,8 @@ pub mod painter;
 pub mod pose_source;
 pub mod reports;
 pub mod rig_source;
+pub mod speed;
+pub mod text_table;
 
 pub use eigenskin_characters as characters;
 pub use eigenskin_core::{

@@ -252,6 +252,7 @@ fn edit(source: &RigSource, edit: &Edit<SculptSource>, target: &Target, quiet: b
 }
 
 /// The library tells facts; which option is the remedy is told here.
+#[allow(clippy::needless_pass_by_value, reason = "as map_err wants it")]
 fn with_options(error: EditExamplesError) -> anyhow::Error {
     use EditExamplesError as E;
     let option = match &error {

@@ -64,7 +64,7 @@ pub struct Args {
     #[arg(long, hide_short_help = true)]
     dark: bool,
     /// Draw lines along all edges
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     wireframe: bool,
     /// Paint on the CPU
     #[arg(long, hide_short_help = true)]

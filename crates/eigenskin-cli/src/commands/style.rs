@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use eigenskin::frame_slice::FrameSlice;
 use eigenskin::io::read_joint_map;
@@ -137,7 +137,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     rigs::check_not_input(&args.output, &given)?;
     let inputs =
         StyleInputs { from: first.clone(), to: second.clone(), target: args.to.clone(), frames: args.frames };
-    let job = Style { fit, ..Style::open(&inputs, settings)? };
+    let opened = Style::open(&inputs, settings).map_err(|error| match (&error, args.frames) {
+        (StyleJobError::Frames { .. }, Some(frames)) => anyhow!("{error} (--frames {frames})"),
+        _ => error.into(),
+    })?;
+    let job = Style { fit, ..opened };
     print_sets(&output, args, &job);
     let outcome = job.run(&Terminal::new(quiet)).map_err(|error| with_files(args, error))?;
     print(&output, &outcome);

@@ -11,13 +11,13 @@ use eigenskin::model::Model;
 use eigenskin::nearest_name;
 use eigenskin::report::picture::heat_colours;
 use eigenskin::reports::default_view;
+use eigenskin::rig_source::read_options;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_studio::message::{Shown, Step};
 use eigenskin_studio::recording::Recording;
 use eigenskin_studio::{LengthUnit, Subject, ViewOptions};
 
 use crate::output::Output;
-use crate::rigs;
 
 /// Open a window: pose a model by hand, by its clips or by a stream
 #[derive(clap::Args)]
@@ -124,15 +124,15 @@ fn read_subject(args: &Args) -> Result<Subject> {
         FileKind::Model => eigenskin::io::read_model(&args.model)?,
         // A character without corrections can be looked at too.
         FileKind::Rig | FileKind::Examples => {
-            let file = eigenskin::io::read_rig(&args.model, &rigs::read_options(None))?;
+            let file = eigenskin::io::read_rig(&args.model, &read_options(None))?;
             let model = Model::without_corrections(file.rig().clone(), BaseSkinning::LinearBlend);
             (file, model)
         }
     };
     let truth = match &args.truth {
         Some(path) => {
-            let (_, set) = eigenskin::io::read_examples(path, &rigs::read_options(None))?;
-            Some(rigs::examples_for(model.input_rig(), set, path)?)
+            let (_, set) = eigenskin::io::read_examples(path, &read_options(None))?;
+            Some(set.for_rig(model.input_rig()).with_context(|| path.display().to_string())?)
         }
         None => None,
     };

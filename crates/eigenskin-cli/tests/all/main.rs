@@ -15,7 +15,6 @@ mod old_versions;
 mod parameterization;
 mod psd;
 mod render;
-mod reproduce;
 mod simulate;
 mod style;
 mod suggest;

@@ -51,7 +51,7 @@ fn stills_and_animations_are_painted_on_the_cpu() {
 
 #[test]
 fn whole_pictures_are_as_they_were() {
-    assert_golden_pictures();
+    assert_golden_pictures("cpu");
 }
 
 /// `--cpu` is not needed then, and the variable cannot ask for what is not there.

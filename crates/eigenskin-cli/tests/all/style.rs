@@ -208,39 +208,3 @@ fn what_cannot_be_is_one_sentence() {
     refused(&["style", "--from", &x1, "--to", &y1, "-o", &y2], &["--from"]);
     assert!(!Path::new(&y2).exists());
 }
-
-#[test]
-fn figure_4_and_its_rows_of_the_table() {
-    let folder = tempfile::tempdir().unwrap();
-    let picture = folder.path().join("figure4.png");
-    let figures = json_of(&["reproduce", "kim-figure4", "--picture", picture.to_str().unwrap()]);
-    assert!(std::fs::read(&picture).unwrap().starts_with(b"\x89PNG"));
-    let motions = figures["motions"].as_array().unwrap();
-    assert_eq!(motions.len(), 6);
-    let number = |value: &Value, key: &str| value[key].as_f64().unwrap();
-    for motion in motions {
-        for cylinder in motion["cylinders"].as_array().unwrap() {
-            let before = &cylinder["untransferred"];
-            for (k, errors) in cylinder["transferred"].as_array().unwrap().iter().enumerate() {
-                let (rmse, max) = (number(errors, "rmse"), number(errors, "max"));
-                let (most, highest) = if k == 0 { (number(before, "rmse"), 9.0) } else { (0.20, 1.3) };
-                assert!(rmse <= most && max <= highest, "{motion}");
-            }
-        }
-        // Seven signals hold the bar.
-        let bar = &motion["bar_parameterized"];
-        assert!(number(&bar["frames"][6], "rmse") < 1e-4, "{bar}");
-        assert!(number(&bar["between"][6], "rmse") < number(&bar["frames"][0], "rmse"), "{bar}");
-    }
-    let table = json_of(&["reproduce", "kim-table1", "--share", "0.03"]);
-    let rows = table["rows"].as_array().unwrap();
-    let of = |model: &str| -> Vec<&Value> { rows.iter().filter(|row| row["model"] == model).collect() };
-    assert_eq!((of("cube (4b)").len(), of("cylinder (4d)").len(), of("female (5c)").len()), (1, 2, 1));
-    let before = |row: &Value| number(row, "untransferred_rmse_of_diameter_100");
-    for row in [of("cylinder (4d)"), of("male (5b)"), of("female (5c)")].concat() {
-        assert!(number(row, "rmse_of_diameter_100") < before(row), "{row}");
-    }
-    // Few signals carry less than all.
-    let male = of("male (5b)");
-    assert!(number(male[0], "rmse_of_diameter_100") < number(male[1], "rmse_of_diameter_100"));
-}

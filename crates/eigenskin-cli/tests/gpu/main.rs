@@ -32,7 +32,7 @@ fn the_gpu_paints_the_same_picture() {
 /// Though they were painted on another GPU, or on the CPU.
 #[test]
 fn whole_pictures_are_as_they_were() {
-    assert_golden_pictures();
+    assert_golden_pictures("gpu");
 }
 
 /// What must be installed, and that nothing is needed for the pictures of reports.

@@ -155,7 +155,7 @@ pub enum StyleJobError {
     Style(#[from] StyleError),
     /// No model can be fitted to the result.
     #[error(transparent)]
-    Fit(#[from] FitJobError),
+    Fit(Box<FitJobError>),
     /// The examples cannot stand in the target's file.
     #[error(transparent)]
     Document(#[from] eigenskin_gltf::WriteError),
@@ -165,6 +165,12 @@ pub enum StyleJobError {
     /// Stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<FitJobError> for StyleJobError {
+    fn from(error: FitJobError) -> Self {
+        Self::Fit(Box::new(error))
+    }
 }
 
 impl Style {

@@ -279,8 +279,11 @@ fn poses_in(rig: &Rig, ranges: &Ranges) -> Vec<NamedPose> {
     articulation.poses(&angles)
 }
 
+/// Keys, and how many of how many they are where some were left out.
+type ChosenKeys = (Vec<NamedPose>, Option<(usize, usize)>);
+
 /// Keys of a clip by the names that sculpts of them have; evenly chosen ones of a long clip.
-fn keys_of(file: &RigFile, name: &str) -> Result<(Vec<NamedPose>, Option<(usize, usize)>), SuggestError> {
+fn keys_of(file: &RigFile, name: &str) -> Result<ChosenKeys, SuggestError> {
     let clip = clip_named(file, name)?;
     let times = clip.key_times(file.layout());
     let step = times.len().div_ceil(MOST_KEYS).max(1);

@@ -52,8 +52,12 @@ fn a_hand_is_bent_learnt_measured_and_written() {
     let mut expected = names.map(String::from);
     expected.sort();
     assert_eq!(found, expected);
-    let examples = read_examples(&out.join(DemoOutcome::EXAMPLES), &Default::default()).unwrap().1;
-    let validation = read_examples(&out.join(DemoOutcome::VALIDATION), &Default::default()).unwrap().1;
+    let examples =
+        read_examples(&out.join(DemoOutcome::EXAMPLES), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
+    let validation =
+        read_examples(&out.join(DemoOutcome::VALIDATION), &eigenskin::gltf::ReadOptions::default())
+            .unwrap()
+            .1;
     assert_eq!(examples.len(), outcome.training.set.len());
     assert_eq!(validation.len(), outcome.one_joint.set.len() + outcome.many_joints.set.len());
     let (file, model) = read_model(&out.join(DemoOutcome::MODEL)).unwrap();

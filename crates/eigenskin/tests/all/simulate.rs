@@ -157,7 +157,7 @@ fn work_that_is_ended_leaves_whole_jobs_to_go_on_with() {
         assert_eq!(others, ["plan.json"]);
         assert!(jobs.chunks(2).all(|pair| {
             let [glb, json] = pair else { return false };
-            glb.ends_with(".glb") && json.ends_with(".json") && glb[..8] == json[..8]
+            glb.strip_suffix(".glb").is_some_and(|job| json.strip_suffix(".json") == Some(job))
         }));
         ended_between_jobs |= !jobs.is_empty();
         if share > 0.9 {

@@ -149,7 +149,8 @@ fn files_are_read_and_written() {
     let outcome = Style::open(&inputs, StyleSettings::default()).unwrap().run(&Unwatched).unwrap();
     assert_eq!(outcome.set().len(), 5);
     outcome.write(at("y2.glb")).unwrap();
-    let (_, read) = eigenskin::io::read_examples(&at("y2.glb"), &Default::default()).unwrap();
+    let (_, read) =
+        eigenskin::io::read_examples(&at("y2.glb"), &eigenskin::gltf::ReadOptions::default()).unwrap();
     assert_eq!(read.len(), 5);
     let error = Style::open(&StyleInputs { to: at("y1.glb"), ..inputs }, StyleSettings::default());
     assert!(matches!(&error, Err(StyleJobError::OtherRig { path, .. }) if path.ends_with("y1.glb")));

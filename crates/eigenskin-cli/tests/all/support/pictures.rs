@@ -39,14 +39,14 @@ pub fn decoded(path: &str) -> (u32, u32, u32, Vec<u8>) {
     (info.width, info.height, info.animation_control.map_or(1, |control| control.num_frames), bytes)
 }
 
-/// Asserts that backgrounds, captions and legends are as they were, and shapes between them. GPUs round differently and so do
+/// Asserts for one painter (`cpu` or `gpu`) that backgrounds, captions and legends are as they were, and shapes between them. GPUs round differently and so do
 /// compilers, so a few pixels may differ a little. `EIGENSKIN_WRITE_GOLDEN=1` writes the pictures anew: look
 /// at them before they are committed.
-pub fn assert_golden_pictures() {
+pub fn assert_golden_pictures(painter: &str) {
     let folder = tempfile::tempdir().unwrap();
     let [model, poses] = arm_files(folder.path());
     let out = folder.path().join("out.png").to_str().unwrap().to_string();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(painter);
     let views: [(&str, &[&str]); 3] = [
         ("heat", &["--show", "truth,linear,linear-error,model-error", "--view", "front"]),
         ("dark", &["--up-to", "1", "--columns", "2", "--dark"]),

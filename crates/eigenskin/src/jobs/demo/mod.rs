@@ -110,7 +110,7 @@ pub enum DemoError {
     TooFewPoses(SimulateError),
     /// It cannot be learnt.
     #[error(transparent)]
-    Fit(FitJobError),
+    Fit(Box<FitJobError>),
     /// Something else was learnt.
     #[error("the demo learns by EigenSkin, and another method came back")]
     OtherMethod,
@@ -141,7 +141,7 @@ impl From<FitJobError> for DemoError {
     fn from(error: FitJobError) -> Self {
         match error {
             FitJobError::Cancelled(cancelled) => Self::Cancelled(cancelled),
-            error => Self::Fit(error),
+            error => Self::Fit(Box::new(error)),
         }
     }
 }

@@ -70,13 +70,12 @@ impl Learnt {
     /// What deserves attention, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         match self {
-            Self::EigenSkin(_) => Vec::new(),
             Self::Psd(fit) => psd_warnings(fit),
             Self::Parameterization(fit) if fit.residuals_ignored > 0 => vec![format!(
                 "what skinning cannot reach in {} is left out: signals act before skinning only; the methods eigenskin and psd add it after skinning",
                 counted(fit.residuals_ignored, "example", "examples")
             )],
-            Self::Parameterization(_) => Vec::new(),
+            Self::EigenSkin(_) | Self::Parameterization(_) => Vec::new(),
         }
     }
 }

@@ -118,6 +118,7 @@ impl Method {
     }
 
     /// The same on another base.
+    #[must_use]
     pub fn on(self, base: Base) -> Self {
         match self {
             Self::EigenSkin(params) => Self::EigenSkin(EigenSkinParams { base, ..params }),
@@ -129,6 +130,7 @@ impl Method {
     }
 
     /// The same where only some examples are left.
+    #[must_use]
     pub fn for_examples(&self, set: &ExampleSet) -> Self {
         match self {
             Self::EigenSkin(params) => Self::EigenSkin(params.clone()),

@@ -187,6 +187,7 @@ fn limits(counts: &Counts) -> Vec<LimitFound> {
         .collect()
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn kind_in_words<S: Serializer>(kind: &FileKind, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(kind.description())
 }

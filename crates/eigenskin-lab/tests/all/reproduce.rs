@@ -1,8 +1,8 @@
-//! `eigenskin reproduce` as a user types it, on a hand as coarse as it goes.
+//! Papers repeated, on characters as coarse as they go.
 
 use serde_json::Value;
 
-use crate::support::{eigenskin, json_of};
+use crate::support::{json_of, lab};
 
 const SHORT: [&str; 11] = [
     "reproduce",
@@ -78,15 +78,15 @@ fn eigenskin_errors_fall_with_eigendisplacements() {
 #[test]
 fn senseless_wishes_are_refused() {
     for (arguments, word) in [
-        (&["--per-degree", "0"][..], "--per-degree"),
-        (&["--max-cells", "1"], "--max-cells"),
+        (&["--per-degree", "0"][..], "per_degree 0 is not possible"),
+        (&["--max-cells", "1"], "max_cells 1 is not possible"),
         (&["--triangles", "1501"], "even number"),
     ] {
-        let output = eigenskin(&[&["reproduce", "eigenskin"], arguments].concat());
+        let output = lab(&[&["reproduce", "eigenskin"], arguments].concat());
         let message = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && message.contains(word), "{arguments:?}: {message}");
     }
     // Without an experiment, help tells which there are.
-    let output = eigenskin(&["reproduce"]);
+    let output = lab(&["reproduce"]);
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("eigenskin"));
 }

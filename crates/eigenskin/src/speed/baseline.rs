@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use eigenskin::glam::{Affine3A, Mat4, Vec3};
-use eigenskin::pose::Pose;
-use eigenskin::rig::Rig;
+use eigenskin_core::glam::{Affine3A, Mat4, Vec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
 
 /// An array of vertices, each with its four heaviest joints.
 pub struct Baseline {

@@ -10,19 +10,15 @@ use eigenskin::packed::{
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;
+use eigenskin::speed::{
+    Baseline, Figures, Player, STORAGES, Target, Work, bytes_touched, packed, pose, seconds,
+};
 use rayon::ThreadPool;
 
-use super::Figures;
-use super::baseline::Baseline;
 use super::character;
-use super::clock::{Work, seconds};
-use super::player::{Player, Target, bytes_touched, packed};
 
 /// Components of each vertex.
 pub const COMPONENTS: [usize; 4] = [1, 3, 5, 10];
-/// Storages and their names.
-pub const STORAGES: [(Storage, &str); 3] =
-    [(Storage::F32, "f32"), (Storage::F16, "f16"), (Storage::I16, "i16")];
 /// Without and with normal corrections.
 pub const CORRECTIONS: [(bool, &str); 2] = [(false, "positions"), (true, "normals")];
 /// Crowds: characters, and vertices of each.
@@ -92,7 +88,7 @@ fn skinning(size: &Size, key: &str, figures: &mut Figures) -> Result<()> {
     let five = packed(&size.model(5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
     let player = |of: &Arc<PackedModel>, into| work(Player::new(of, into, None));
     let mut baseline = Baseline::new(&size.rig);
-    let poses = [character::pose(&size.rig, 0.1), character::pose(&size.rig, -0.15)];
+    let poses = [pose(&size.rig, 0.1), pose(&size.rig, -0.15)];
     let mut turn = 0;
     let the_loop: Work = Box::new(move || {
         turn = 1 - turn;
@@ -168,8 +164,7 @@ pub fn measure_crowd(
 ) -> Result<()> {
     let rig = character::tube(vertices)?;
     let packed = packed(&character::model(&rig, 5, false, BaseSkinning::LinearBlend)?, Storage::F16)?;
-    let poses: Vec<Pose> =
-        (0..count).map(|i| character::pose(&rig, 0.2 * (i as f64 / count as f64 - 0.5))).collect();
+    let poses: Vec<Pose> = (0..count).map(|i| pose(&rig, 0.2 * (i as f64 / count as f64 - 0.5))).collect();
     let others: Vec<Pose> = poses.iter().rev().cloned().collect();
     let crowd = |how: &PlayAll| {
         let mut characters: Vec<PackedEvaluator> =

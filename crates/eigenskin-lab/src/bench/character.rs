@@ -7,7 +7,6 @@ use eigenskin::driver::{Clamp, Combine, Driver, FeatureGroup, Interpolant, Kerne
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin::mesh::Mesh;
 use eigenskin::model::{DisplacementBasis, Layer, Model, Stage};
-use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::BaseSkinning;
@@ -55,17 +54,6 @@ pub fn tube(vertices: usize) -> Result<Arc<Rig>> {
     let skeleton = Skeleton::new(joints.collect())?;
     let (weights, _) = SkinWeights::new(JOINTS, weights)?;
     Ok(Arc::new(Rig::new(Mesh::new(positions, triangles, None)?, skeleton, weights, Vec::new())?))
-}
-
-/// Every joint bent, some more than others.
-pub fn pose(rig: &Rig, bend: f64) -> Pose {
-    let skeleton = rig.skeleton();
-    let mut local = skeleton.parent_from_joint(skeleton.rest_from_joint());
-    for (joint, transform) in local.iter_mut().enumerate() {
-        *transform *= DAffine3::from_quat(DQuat::from_rotation_y(bend * (1 + joint % 3) as f64));
-    }
-    let controls = rig.controls().iter().map(|control| control.default + bend).collect();
-    Pose { world_from_joint: skeleton.forward_kinematics(&local), controls }
 }
 
 /// Twelve supports side by side, so that every vertex has the same number of components; their borders

@@ -3,9 +3,9 @@
 use anyhow::{Result, bail};
 use eigenskin::packed::{Path, Storage};
 use eigenskin::skinning::BaseSkinning;
+use eigenskin::speed::{Player, Target, packed};
 
 use super::character;
-use super::player::{Player, Target, packed};
 
 /// Vertices and frames.
 const VERTICES: usize = 2_000;

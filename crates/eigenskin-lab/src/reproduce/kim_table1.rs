@@ -15,21 +15,18 @@ use eigenskin::pose::Pose;
 use serde_json::{Value, json};
 
 use super::kim_transfers::{self, TransferRow};
+use super::rig_summary;
 use crate::output::{Output, figure};
-use crate::{progress, rigs, table};
 
 /// Kim, Choi, Hoffmann 2011, Table I: signals over joints, by number of frames and of signals
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce kim-table1\n  eigenskin reproduce kim-table1 --share 0.1 --json table.json"
+    after_help = "Examples:\n  eigenskin-lab reproduce kim-table1\n  eigenskin-lab reproduce kim-table1 --share 0.1 --json table.json"
 )]
 pub struct Args {
     /// Share of the paper's numbers of vertices
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     share: f64,
-    /// Write the figures as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
 }
 
 /// A row of the paper's table.
@@ -117,46 +114,42 @@ impl StandIn {
 }
 
 /// Runs the experiment.
-pub fn run(args: &Args, quiet: bool) -> Result<()> {
+pub fn run(args: &Args, output: &Output) -> Result<()> {
     if !(args.share > 0.0 && args.share <= 1.0) {
         bail!("--share must be above 0 and at most 1, not {}", args.share);
     }
-    let output = Output::new(quiet, args.json.as_deref());
     output.line("Stand-ins: the built-in arm; for the bodies the built-in hand, as there is no built-in body. Their true");
     output.line("shapes are analytic (a swept, swelling skin), not simulated and not the paper's data.");
     let mut measured: Vec<(&PaperRow, Measured)> = Vec::new();
     let mut transfers = kim_transfers::of_figure_4()?;
     let mut male = None;
     for stand_in in [StandIn::Arm, StandIn::Male, StandIn::Female] {
-        let (character, motion) = progress::while_doing(quiet, "building", || {
-            let character = stand_in.build(args.share)?;
-            let motion = motion(&character, stand_in.motion())?;
-            Ok::<_, anyhow::Error>((character, motion))
-        })?;
-        output.item("stand-in", rigs::summary(&character.rig));
+        output.doing("building");
+        let character = stand_in.build(args.share)?;
+        let motion = motion(&character, stand_in.motion())?;
+        output.item("stand-in", rig_summary(&character.rig));
         for row in ROWS.iter().filter(|row| row.stand_in == stand_in) {
-            let found = progress::while_doing(quiet, "fitting", || Measured::of(&motion, row))?;
+            output.doing("fitting");
+            let found = Measured::of(&motion, row)?;
             measured.push((row, found));
         }
         match (stand_in, &male) {
             (StandIn::Male, _) => {
-                transfers.extend(progress::while_doing(quiet, "carrying over", || {
-                    kim_transfers::of_male(&character, &motion)
-                })?);
+                output.doing("transferring styles");
+                transfers.extend(kim_transfers::of_male(&character, &motion)?);
                 male = Some((character, motion));
             }
             (StandIn::Female, Some((male, shown))) => {
-                transfers.push(progress::while_doing(quiet, "carrying over", || {
-                    kim_transfers::of_female((male, shown), (&character, &motion))
-                })?);
+                output.doing("transferring styles");
+                transfers.push(kim_transfers::of_female((male, shown), (&character, &motion))?);
             }
             _ => {}
         }
     }
-    print(&output, &measured, &transfers);
+    print(output, &measured, &transfers);
     let rows: Vec<Value> =
         rows_json(&measured).into_iter().chain(transfers.iter().map(TransferRow::json)).collect();
-    output.json(&json!({ "share": args.share, "truth": "analytic", "rows": rows }))
+    output.figures(&json!({ "share": args.share, "truth": "analytic", "rows": rows }))
 }
 
 /// Frames in which all degrees of freedom swing to and fro, each at its own pace.
@@ -257,9 +250,7 @@ fn print(output: &Output, measured: &[(&PaperRow, Measured)], transfers: &[Trans
         "frames/s", "before d",
     ];
     output.line("");
-    for line in table::lines(&head, &rows) {
-        output.line(line);
-    }
+    output.table(&head, &rows);
     output.line("");
     output.line("n vertices, m frames learnt from, k signals (of all parts and coordinates), R radius here. Errors over the");
     output.line("whole motion, with the diameter (d) or the radius (r) of the model set to 100: the paper may mean either.");

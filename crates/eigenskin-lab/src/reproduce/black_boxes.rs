@@ -17,7 +17,6 @@ use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
 use crate::output::Output;
-use crate::table;
 
 /// Triangles of the arm: 4,000 vertices, as many as Blender's own figure is for.
 const TRIANGLES: usize = 7996;
@@ -113,9 +112,7 @@ impl BlackBoxes {
             })
             .collect();
         let head = ["box", "vertices", "calls", "time", "without w", "with w"];
-        for line in table::lines(&head, &rows) {
-            output.line(line);
-        }
+        output.table(&head, &rows);
         output.line("");
         output.line(format!(
             "Powell's method alone on the lattice: {} calls in lock step, {} vertex by vertex (from {SAMPLE} vertices)",

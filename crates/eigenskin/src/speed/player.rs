@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
-use eigenskin::glam::Vec3;
-use eigenskin::model::Model;
-use eigenskin::packed::{
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::Model;
+use eigenskin_core::packed::{
     Block, Output, PackParams, PackReport, PackedEvaluator, PackedModel, Path, Storage, VertexLayout,
 };
-use eigenskin::pose::Pose;
+use eigenskin_core::pose::Pose;
 use rayon::ThreadPool;
 
-use super::character;
+use super::{SpeedError, pose};
 
 /// Where frames go; always with normals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +40,7 @@ pub struct Player {
 }
 
 /// Packs a model.
-pub fn packed(model: &Model, storage: Storage) -> Result<Arc<PackedModel>> {
+pub fn packed(model: &Model, storage: Storage) -> Result<Arc<PackedModel>, SpeedError> {
     Ok(Arc::new(PackedModel::new(model, &PackParams { storage })?))
 }
 
@@ -57,7 +56,7 @@ impl Player {
         let arrays = vec![Vec3::ZERO; room(Target::Arrays, rig.vertex_count())];
         Self {
             evaluator,
-            poses: [character::pose(&rig, 0.1), character::pose(&rig, -0.15)],
+            poses: [pose(&rig, 0.1), pose(&rig, -0.15)],
             turn: 0,
             into,
             blocks: [blocks.clone(), blocks],
@@ -67,6 +66,7 @@ impl Player {
     }
 
     /// The same with threads.
+    #[must_use]
     pub fn with_threads(mut self, pool: &Arc<ThreadPool>) -> Self {
         self.evaluator = self.evaluator.with_threads(pool.clone());
         self

@@ -5,6 +5,7 @@ use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use eigenskin::characters::mouth_expressions;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Ridge};
 use eigenskin::evaluate::Evaluator;
@@ -17,19 +18,21 @@ use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
+use eigenskin::report::page::Shot;
 use eigenskin::report::picture::View;
+use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
 use super::arm::{Arm, HALF_WAY, Sculpt, THREE};
-use super::expressions::{OneAxis, Path, expressions, one_axis, path};
-use crate::output::{Output, figure, write_json};
-use crate::{painter, progress, rigs, table};
+use super::expressions::{OneAxis, Path, one_axis, path};
+use super::rig_summary;
+use crate::output::{Output, figure, write, write_figures};
 
 /// Lewis, Cordner, Fong 2000: an arm with three sculpts, Shepard's interpolant, expressions on one axis
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce lewis\n  eigenskin reproduce lewis --out lewis\n  eigenskin fit lewis/arm.glb --examples lewis/arm-sculpts.glb -o arm-model.glb --method psd"
+    after_help = "Examples:\n  eigenskin-lab reproduce lewis\n  eigenskin-lab reproduce lewis --out lewis\n  eigenskin fit lewis/arm.glb --examples lewis/arm-sculpts.glb -o arm-model.glb --method psd"
 )]
 pub struct Args {
     /// Triangles of the arm, an even number
@@ -38,29 +41,27 @@ pub struct Args {
     /// The folder to write reproduction.json, pictures, and the rigs with their sculpts into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the figures as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
 }
 
 /// Shares of the way to a sculpt.
 const SHARES: [f64; 4] = [1.0, 0.75, 0.5, 0.25];
 
 /// Runs the experiments.
-pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    let output = Output::new(quiet, args.json.as_deref());
+pub fn run(args: &Args, output: &Output) -> Result<()> {
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
     }
-    let arm = progress::while_doing(quiet, "building an arm", || Arm::new(args.triangles))?;
-    output.item("arm", rigs::summary(&arm.character.rig));
-    let measured = progress::while_doing(quiet, "fitting", || Measured::of(arm))?;
-    measured.print(&output);
+    output.doing("building an arm");
+    let arm = Arm::new(args.triangles)?;
+    output.item("arm", rig_summary(&arm.character.rig));
+    output.doing("fitting");
+    let measured = Measured::of(arm)?;
+    measured.print(output);
     let figures = measured.json();
     if let Some(folder) = &args.out {
-        measured.write_files(folder, &figures, &output, quiet)?;
+        measured.write_files(folder, &figures, output)?;
     }
-    output.json(&figures)
+    output.figures(&figures)
 }
 
 struct Measured {
@@ -131,7 +132,7 @@ impl Measured {
                 axis: one_axis(way.clone())?,
             });
         }
-        let mouth = expressions()?;
+        let mouth = mouth_expressions()?;
         let path = path(&mouth)?;
         Ok(Self { arm, sculpts, truth, models, sections, interpolants, mouth, path })
     }
@@ -244,8 +245,8 @@ impl Measured {
         })
     }
 
-    fn write_files(&self, folder: &FilePath, figures: &Value, output: &Output, quiet: bool) -> Result<()> {
-        write_json(&folder.join("reproduction.json"), figures)?;
+    fn write_files(&self, folder: &FilePath, figures: &Value, output: &Output) -> Result<()> {
+        write_figures(&folder.join("reproduction.json"), figures)?;
         let models =
             self.models.each_ref().map(|(name, model)| ShownModel { caption: (*name).to_string(), model });
         let mut written = vec!["reproduction.json"];
@@ -255,19 +256,16 @@ impl Measured {
             ("elbow-between.png", &self.truth, 1),
         ] {
             let view = arm_view();
-            let png = progress::while_doing(quiet, "drawing", || {
-                Ok::<_, anyhow::Error>(comparison_picture(
-                    set,
-                    index,
-                    "",
-                    &models,
-                    ComparisonLook::ErrorsNear,
-                    painter::shot(view)?,
-                )?)
-            })?;
+            let png = comparison_picture(
+                set,
+                index,
+                "",
+                &models,
+                ComparisonLook::ErrorsNear,
+                Shot { painter: &CpuPainter, view },
+            )?;
             let path = folder.join(name);
-            eigenskin::io::atomic::write_file(&path, &png)
-                .with_context(|| format!("{} could not be written", path.display()))?;
+            write(&path, &png)?;
             written.push(name);
         }
         for (rig, examples, name, set) in [
@@ -286,9 +284,7 @@ impl Measured {
 
 fn print_table(output: &Output, head: &[&str], rows: &[Vec<String>]) {
     output.line("");
-    for line in table::lines(head, rows) {
-        output.line(line);
-    }
+    output.table(head, rows);
     output.line("");
 }
 

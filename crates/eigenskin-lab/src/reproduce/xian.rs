@@ -15,21 +15,21 @@ use eigenskin::method::psd::DeltaSpace;
 use eigenskin::method::{PsdParams, fit_psd};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Frame, Model};
+use eigenskin::report::page::Shot;
+use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::sim::jobs::{Purpose, jobs_of_poses};
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};
 
 use super::black_boxes::BlackBoxes;
 use super::hinge::{Direction, LOOKED_AT, directions};
-use crate::output::{Output, figure, write_json};
-use crate::progress::Terminal;
-use crate::simulate::{outcome, plan};
-use crate::{painter, progress, rigs, table};
+use super::{print_plan, print_simulated, rig_summary};
+use crate::output::{Output, figure, write, write_figures};
 
 /// Xian, Lewis 2006: inverse against forward pose space deformation
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce xian --out xian\n  eigenskin reproduce xian --joint thumb-phalanx-proximal --max-cells 1500"
+    after_help = "Examples:\n  eigenskin-lab reproduce xian --out xian\n  eigenskin-lab reproduce xian --joint thumb-phalanx-proximal --max-cells 1500"
 )]
 pub struct Args {
     /// The joint of the hand that bends by 66.8°
@@ -44,9 +44,6 @@ pub struct Args {
     /// The folder to write reproduction.json and pictures into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the figures as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
 }
 
 /// The example of Figure 9, degrees.
@@ -55,42 +52,38 @@ const SCULPTED: f64 = 66.8;
 const BETWEEN: [f64; 2] = [45.0, 60.0];
 
 /// Runs the experiments.
-pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    let output = Output::new(quiet, args.json.as_deref());
+pub fn run(args: &Args, output: &Output) -> Result<()> {
     if args.max_cells < 200 {
         bail!("--max-cells {} cannot fill five fingers; give at least 200", args.max_cells);
     }
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
     }
-    let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
-    output.item("hand", rigs::summary(&character.rig));
-    let (example, truth) = simulated(args, &character, &output, quiet)?;
+    output.doing("building a hand");
+    let character = hand(args.triangles)?;
+    output.item("hand", rig_summary(&character.rig));
+    let (example, truth) = simulated(args, &character, output)?;
     let thumb = Thumb::of(&example, truth)?;
     let directions = directions()?;
-    let boxes = progress::while_doing(quiet, "inverting black boxes", BlackBoxes::run)?;
-    print_directions(&output, &directions);
-    boxes.print(&output);
-    thumb.print(&output, &args.joint);
+    output.doing("inverting black boxes");
+    let boxes = BlackBoxes::run()?;
+    print_directions(output, &directions);
+    boxes.print(output);
+    thumb.print(output, &args.joint);
     let mut figures = thumb.json();
     figures["black_boxes"] = boxes.json();
     figures["experiment"] = json!("xian");
     figures["joint"] = json!(args.joint);
     figures["directions"] = directions_json(&directions);
     if let Some(folder) = &args.out {
-        thumb.write_files(folder, &figures, &output, quiet)?;
+        thumb.write_files(folder, &figures, output)?;
     }
-    output.json(&figures)
+    output.figures(&figures)
 }
 
 /// The example and the truth between it and rest, bent on one way. A joint that bends alone touches
 /// nothing, so contact is left out.
-fn simulated(
-    args: &Args,
-    character: &Character,
-    output: &Output,
-    quiet: bool,
-) -> Result<(ExampleSet, ExampleSet)> {
+fn simulated(args: &Args, character: &Character, output: &Output) -> Result<(ExampleSet, ExampleSet)> {
     let skeleton = character.rig.skeleton();
     let bends = character
         .degrees_of_freedom
@@ -116,10 +109,10 @@ fn simulated(
     };
     let file = RigFile::from_rig(character.rig.clone(), "hand")?;
     let tissue = TissueSettings { max_cells: args.max_cells, contact: false, ..TissueSettings::default() };
-    let planned = SimulationPlan::new(file, jobs, &tissue, &[], &Terminal::new(quiet))?;
-    plan::print_tissue(output, &planned);
-    let simulated = planned.run(None, &Terminal::new(quiet))?;
-    outcome::print(output, &simulated);
+    let planned = SimulationPlan::new(file, jobs, &tissue, &[], output)?;
+    print_plan(output, &planned);
+    let simulated = planned.run(None, output)?;
+    print_simulated(output, &simulated);
     if let Some(dropped) = simulated.dropped.first() {
         bail!("the pose at {} is not good enough to judge by: {}", dropped.name, dropped.reason);
     }
@@ -139,7 +132,7 @@ struct Method {
     model: Arc<Model>,
     /// rmse at the example
     at_example: f64,
-    /// [`BETWEEN`]: rmse
+    /// `BETWEEN`, rmse
     between: Vec<f64>,
 }
 
@@ -187,9 +180,7 @@ impl Thumb {
         let names: Vec<&str> = self.truth.examples().iter().map(|e| e.name.as_str()).collect();
         let example = format!("{SCULPTED}° (example)");
         let head = [&["rmse in mm from the simulated truth"], &names[..], &[example.as_str()]].concat();
-        for line in table::lines(&head, &rows) {
-            output.line(line);
-        }
+        output.table(&head, &rows);
         output.line("");
         output.line("the paper (its own hand, judged by eye)");
         output.line("  linear blending collapses; inverse PSD is the better of the two in between");
@@ -212,8 +203,8 @@ impl Thumb {
         })
     }
 
-    fn write_files(&self, folder: &Path, figures: &Value, output: &Output, quiet: bool) -> Result<()> {
-        write_json(&folder.join("reproduction.json"), figures)?;
+    fn write_files(&self, folder: &Path, figures: &Value, output: &Output) -> Result<()> {
+        write_figures(&folder.join("reproduction.json"), figures)?;
         let mut written = vec!["reproduction.json".to_string()];
         let kept = self.methods.iter().filter(|method| method.key != "forward_heaviest_joint");
         let models: Vec<ShownModel> = kept
@@ -221,19 +212,16 @@ impl Thumb {
             .collect();
         for (index, degrees) in BETWEEN.iter().enumerate().take(self.truth.len()) {
             let name = format!("thumb-{degrees}.png");
-            let png = progress::while_doing(quiet, "drawing", || {
-                Ok::<_, anyhow::Error>(comparison_picture(
-                    &self.truth,
-                    index,
-                    "",
-                    &models,
-                    ComparisonLook::ErrorsNear,
-                    painter::shot(palm_view())?,
-                )?)
-            })?;
+            let png = comparison_picture(
+                &self.truth,
+                index,
+                "",
+                &models,
+                ComparisonLook::ErrorsNear,
+                Shot { painter: &CpuPainter, view: palm_view() },
+            )?;
             let path = folder.join(&name);
-            eigenskin::io::atomic::write_file(&path, &png)
-                .with_context(|| format!("{} could not be written", path.display()))?;
+            write(&path, &png)?;
             written.push(name);
         }
         output.item("wrote", format!("{}: {}", folder.display(), written.join(", ")));
@@ -259,9 +247,7 @@ fn print_directions(output: &Output, directions: &[Direction]) {
             row
         })
         .collect();
-    for line in table::lines(&["this run", "30°", "45°", "60°", "the paper"], &rows) {
-        output.line(line);
-    }
+    output.table(&["this run", "30°", "45°", "60°", "the paper"], &rows);
 }
 
 fn directions_json(directions: &[Direction]) -> Value {

@@ -1,35 +1,32 @@
 //! Figure 4 of Kim, Choi, Hoffmann 2011: what leads from linear blending to dual quaternions on a square
 //! bar, carried to round ones.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use eigenskin::characters::{cylinder, square_bar};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
 use eigenskin::method::{ParameterizationParams, fit_parameterization};
+use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::report::picture::{Panel, PictureParams, Surface, View, draw_panels};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{StyleMap, StyleParams};
 use serde_json::{Value, json};
 
 use super::bars::{self, BarErrors, Motion};
-use crate::output::{Output, figure};
-use crate::{painter, progress, table};
+use crate::output::{Output, figure, write};
 
 /// Kim, Choi, Hoffmann 2011, Figure 4: a style carried from a square bar to cylinders
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce kim-figure4\n  eigenskin reproduce kim-figure4 --picture figure4.png --json figure4.json"
+    after_help = "Examples:\n  eigenskin-lab reproduce kim-figure4\n  eigenskin-lab reproduce kim-figure4 --picture figure4.png --json figure4.json"
 )]
 pub struct Args {
     /// Draw the deformations into this PNG
     #[arg(long, value_name = "FILE.png")]
     picture: Option<PathBuf>,
-    /// Write the figures as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
 }
 
 /// The paper's Table I: RMSE and MAXE of the bar's parameterization and of the two cylinders' transfer.
@@ -59,18 +56,17 @@ struct Cylinder {
 }
 
 /// Runs the experiment.
-pub fn run(args: &Args, quiet: bool) -> Result<()> {
-    let output = Output::new(quiet, args.json.as_deref());
-    let cases: Vec<Case> = progress::while_doing(quiet, "bending and twisting", || {
-        Motion::ALL.into_iter().map(Case::of).collect::<Result<_>>()
-    })?;
-    print(&output, &cases);
+pub fn run(args: &Args, output: &Output) -> Result<()> {
+    output.doing("bending and twisting");
+    let cases: Vec<Case> = Motion::ALL.into_iter().map(Case::of).collect::<Result<_>>()?;
+    print(output, &cases);
     if let Some(path) = &args.picture {
-        let png = progress::while_doing(quiet, "drawing", picture)?;
-        write_picture(path, &png)?;
+        output.doing("drawing");
+        let png = picture()?;
+        write(path, &png)?;
         output.item("wrote", format!("{}", path.display()));
     }
-    output.json(&json!({
+    output.figures(&json!({
         "experiment": "kim-figure4",
         "length_of_100": bars::LENGTH,
         "paper": {
@@ -80,11 +76,6 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         },
         "motions": cases.iter().map(Case::json).collect::<Vec<_>>(),
     }))
-}
-
-fn write_picture(path: &Path, png: &[u8]) -> Result<()> {
-    eigenskin::io::atomic::write_file(path, png)
-        .with_context(|| format!("{} could not be written", path.display()))
 }
 
 impl Case {
@@ -186,9 +177,7 @@ fn print(output: &Output, cases: &[Case]) {
         "paper (k = 7)",
         "carried, rank",
     ];
-    for line in table::lines(&head, &rows) {
-        output.line(line);
-    }
+    output.table(&head, &rows);
     output.line("");
     output.line("The bar itself by dual quaternions as k signals over the angle: in its frames, and at the 8 angles between");
     let mut rows = Vec::new();
@@ -203,9 +192,7 @@ fn print(output: &Output, cases: &[Case]) {
     let mut head = vec!["RMSE", "at"];
     head.extend(ks.iter().map(String::as_str));
     head.push("paper (k = 7)");
-    for line in table::lines(&head, &rows) {
-        output.line(line);
-    }
+    output.table(&head, &rows);
     output.line("");
     output.line("The paper says neither which motion its figures are of nor how far it goes. From k = 2 on all columns agree");
     output.line(
@@ -262,5 +249,5 @@ fn picture() -> Result<Vec<u8>> {
         view: View { from_direction: Vec3::new(1.0, 0.15, 0.25), ..View::default() },
         ..PictureParams::default()
     };
-    Ok(draw_panels(painter::for_reports()?, &mesh, &panels, &params)?)
+    Ok(draw_panels(&CpuPainter, &mesh, &panels, &params)?)
 }

@@ -16,21 +16,21 @@ use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, pa
 use eigenskin::method::{Budget, EigenSkinParams, fit_eigenskin};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
+use eigenskin::report::page::Shot;
+use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::rig::Rig;
 use eigenskin::sim::jobs::Purpose;
 use eigenskin::supports::{Border, SupportParams};
 use serde_json::{Map, Value, json};
 
 use super::reference::{self, COMPONENTS, OTHER_HAND, PAPER};
-use crate::output::{Output, counted, figure, write_json};
-use crate::progress::Terminal;
-use crate::simulate::{by_option, outcome, plan};
-use crate::{painter, progress, rigs, table};
+use super::{print_plan, print_simulated, rig_summary};
+use crate::output::{Output, counted, figure, write, write_figures};
 
 /// Kry, James, Pai 2002: a simulated hand, learnt with 0 to 5 eigendisplacements per joint
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin reproduce eigenskin --out reproduction\n  eigenskin reproduce eigenskin --per-degree 2 --validation-poses 4 --max-cells 1000   (shorter)"
+    after_help = "Examples:\n  eigenskin-lab reproduce eigenskin --out reproduction\n  eigenskin-lab reproduce eigenskin --per-degree 2 --validation-poses 4 --max-cells 1000   (shorter)"
 )]
 pub struct Args {
     /// Poses per degree of freedom to learn from, one joint at a time
@@ -54,9 +54,6 @@ pub struct Args {
     /// The folder to write reproduction.json and pictures into
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Write the figures as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
-    json: Option<String>,
 }
 
 /// The joint of the paper's Figure 7: the thumb's carpal-metacarpal.
@@ -65,7 +62,7 @@ const THUMB_BASE: &str = "thumb-metacarpal";
 const TURNED: f64 = 1e-6;
 
 /// Runs the experiment.
-pub fn run(args: &Args, quiet: bool) -> Result<()> {
+pub fn run(args: &Args, output: &Output) -> Result<()> {
     let settings = HandSettings {
         per_degree: args.per_degree,
         between: false,
@@ -77,35 +74,36 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         max_cells: args.max_cells,
         contact: true,
     };
-    settings.check().map_err(by_option)?;
-    let output = Output::new(quiet, args.json.as_deref());
+    settings.check()?;
     if let Some(folder) = &args.out {
         std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
     }
-    let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
-    output.item("hand", rigs::summary(&character.rig));
+    output.doing("building a hand");
+    let character = hand(args.triangles)?;
+    output.item("hand", rig_summary(&character.rig));
     let file = RigFile::from_rig(character.rig.clone(), "hand")?;
-    let planned = settings.plan(&character, file, &Terminal::new(quiet)).map_err(by_option)?;
-    plan::print_tissue(&output, &planned);
-    let simulated = planned.run(None, &Terminal::new(quiet)).map_err(by_option)?;
-    outcome::print(&output, &simulated);
-    let of = |wanted| simulated.examples(|purpose, _| purpose == wanted).map_err(by_option);
+    let planned = settings.plan(&character, file, output)?;
+    print_plan(output, &planned);
+    let simulated = planned.run(None, output)?;
+    print_simulated(output, &simulated);
+    let of = |wanted| simulated.examples(|purpose, _| purpose == wanted);
     let training = of(Purpose::Training)?;
     let validation = match simulated.count(Purpose::Validation) {
         0 => None,
         _ => Some(of(Purpose::Validation)?),
     };
 
-    let measured = progress::while_doing(quiet, "fitting", || Measured::of(training, validation))?;
-    measured.print(&output);
+    output.doing("fitting");
+    let measured = Measured::of(training, validation)?;
+    measured.print(output);
     let mut figures = measured.json();
     figures["seconds_of_simulation"] = json!(simulated.seconds);
     figures["cubes"] = json!(simulated.plan.cells);
     figures["dropped"] = json!(simulated.dropped);
     if let Some(folder) = &args.out {
-        write_files(folder, &measured, &figures, &output, quiet)?;
+        write_files(folder, &measured, &figures, output)?;
     }
-    output.json(&figures)
+    output.figures(&figures)
 }
 
 /// The paper's recipe: as many eigendisplacements for every joint, supports cut at 4 % without a
@@ -288,14 +286,8 @@ impl Measured {
     }
 }
 
-fn write_files(
-    folder: &Path,
-    measured: &Measured,
-    figures: &Value,
-    output: &Output,
-    quiet: bool,
-) -> Result<()> {
-    write_json(&folder.join("reproduction.json"), figures)?;
+fn write_files(folder: &Path, measured: &Measured, figures: &Value, output: &Output) -> Result<()> {
+    write_figures(&folder.join("reproduction.json"), figures)?;
     let mut written = vec!["reproduction.json"];
     let models: Vec<ShownModel> = [0, 1, 3].into_iter().filter_map(|k| measured.shown(k)).collect();
     let most = &measured.fits[3];
@@ -311,19 +303,16 @@ fn write_files(
     ];
     for (name, pose, look) in pictures {
         let Some((truth, index)) = pose else { continue };
-        let png = progress::while_doing(quiet, "drawing", || {
-            Ok::<_, anyhow::Error>(comparison_picture(
-                truth,
-                index,
-                "",
-                &models,
-                look,
-                painter::shot(palm_view())?,
-            )?)
-        })?;
+        let png = comparison_picture(
+            truth,
+            index,
+            "",
+            &models,
+            look,
+            Shot { painter: &CpuPainter, view: palm_view() },
+        )?;
         let path = folder.join(name);
-        eigenskin::io::atomic::write_file(&path, &png)
-            .with_context(|| format!("{} could not be written", path.display()))?;
+        write(&path, &png)?;
         written.push(name);
     }
     output.item("wrote", format!("{}: {}", folder.display(), written.join(", ")));
@@ -367,7 +356,5 @@ fn row(name: String, errors: &[Option<f64>]) -> Vec<String> {
 fn print_rows(output: &Output, title: &str, rows: &[Vec<String>]) {
     let counts: Vec<String> = COMPONENTS.map(|k| k.to_string()).collect();
     let head: Vec<&str> = std::iter::once(title).chain(counts.iter().map(String::as_str)).collect();
-    for line in table::lines(&head, rows) {
-        output.line(line);
-    }
+    output.table(&head, rows);
 }
