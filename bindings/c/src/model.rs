@@ -4,7 +4,7 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use eigenskin_core::glam::{DAffine3, Vec4};
-use eigenskin_core::packed::{BakeParams, BakedModel, Storage};
+use eigenskin_core::packed::{PackParams, PackedModel, Storage};
 use eigenskin_core::rig::Rig;
 use eigenskin_gltf::{ModelFile, MorphWeights};
 
@@ -16,7 +16,7 @@ pub struct EigenskinModel(pub(crate) Arc<Loaded>);
 
 /// What is kept of a file.
 pub(crate) struct Loaded {
-    pub baked: Arc<BakedModel>,
+    pub packed: Arc<PackedModel>,
     /// all layers together
     pub component_count: usize,
     /// `joint`
@@ -51,16 +51,16 @@ pub struct EigenskinPrimitive {
 
 impl Loaded {
     pub fn rig(&self) -> &Rig {
-        self.baked.rig()
+        self.packed.rig()
     }
 
     fn read(glb: &[u8], storage: Storage) -> Result<Self, Failure> {
         let file = ModelFile::from_bytes(glb)?;
         let (layout, rig) = (file.rig_file.layout(), file.model.rig());
         let tangents = file.rig_file.tangents()?;
-        let mut baked = BakedModel::new(&file.model, &BakeParams { storage })?;
+        let mut packed = PackedModel::new(&file.model, &PackParams { storage })?;
         if let Some(tangents) = &tangents {
-            baked = baked.with_tangents(tangents)?;
+            packed = packed.with_tangents(tangents)?;
         }
         let ranges = layout.primitives.iter().filter_map(|range| {
             Some(EigenskinPrimitive {
@@ -80,7 +80,7 @@ impl Loaded {
             scene_from_mesh: layout.scene_from_mesh,
             tangents,
             morph_weights: file.morph_weights.clone(),
-            baked: Arc::new(baked),
+            packed: Arc::new(packed),
         })
     }
 }

@@ -4,8 +4,6 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use eigenskin::gltf::GltfError;
-use eigenskin::io::ReadError;
 use serde_json::Value;
 
 /// Numbers in lines for people look as they do in the report.
@@ -69,19 +67,10 @@ pub fn write_json(path: &Path, value: &Value) -> Result<()> {
         .with_context(|| format!("{} could not be written", path.display()))
 }
 
-/// The whole chain of an error as one sentence.
+/// The whole chain of an error as one sentence, with the option that mends it where many commands have it.
 pub fn print_error(error: &anyhow::Error) {
-    let _ = writeln!(std::io::stderr(), "error: {error:#}{}", option_for(error));
-}
-
-/// The option that mends an error of the library, which knows no options.
-fn option_for(error: &anyhow::Error) -> &'static str {
-    match error.downcast_ref() {
-        Some(ReadError::Gltf { error, .. })
-            if matches!(**error, GltfError::Ambiguous { what: "skin", .. }) =>
-        {
-            " with --skin"
-        }
-        _ => "",
-    }
+    let text = format!("{error:#}");
+    // A rig is read by nearly all commands, deep inside of errors that pass it on without their own words.
+    let option = if text.contains("several skins: ") && !text.contains("--skin") { " (--skin)" } else { "" };
+    let _ = writeln!(std::io::stderr(), "error: {text}{option}");
 }

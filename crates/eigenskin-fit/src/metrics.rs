@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
+use serde::Serialize;
 
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::evaluate::Evaluator;
@@ -16,7 +17,7 @@ use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
 /// Errors of one method over all poses and vertices, in the rest shape's unit.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ErrorSummary {
     /// √(mean over poses and vertices of ‖e‖²)
     pub rmse: f64,
@@ -31,7 +32,7 @@ pub struct ErrorSummary {
 }
 
 /// Mean angles between true and shown normals, degrees.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct NormalAngles {
     /// plain skinning, blended matrix (three.js)
     pub skinning_mean: f64,
@@ -44,7 +45,7 @@ pub struct NormalAngles {
 }
 
 /// Errors in one pose.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PoseErrors {
     /// name of the true shape
     pub name: String,
@@ -57,7 +58,7 @@ pub struct PoseErrors {
 }
 
 /// A model against true shapes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
     /// true shapes
     pub poses: usize,
@@ -72,6 +73,7 @@ pub struct Evaluation {
     /// ‖model − truth‖ / ‖skinning − truth‖ over all poses; `None` when skinning is exact
     pub relative_error: Option<f64>,
     /// shading
+    #[serde(rename = "normal_angle_deg")]
     pub normal_angles: NormalAngles,
     /// in the order of the truth
     pub per_pose: Vec<PoseErrors>,

@@ -81,3 +81,8 @@ pub mod internals {
         pub use crate::append::{Usage, indices, joints, scalars, sparse_vec3, vec3, vec4};
     }
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -259,7 +259,7 @@ impl RigFile {
     }
 
     /// `wanted`, with a number when the file has a clip of that name.
-    pub(crate) fn unused_clip_name(&self, wanted: &str) -> String {
+    pub fn unused_clip_name(&self, wanted: &str) -> String {
         let mut name = wanted.to_string();
         let mut number = 2;
         while self.clip_named(&name).is_some() {

@@ -10,6 +10,7 @@ pub mod bvh;
 pub mod error;
 pub mod external_box;
 pub mod frame_file;
+mod joint_map;
 pub mod npz;
 pub mod pose_file;
 pub mod posed_shapes;
@@ -35,7 +36,7 @@ pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use external_box::{ExternalBox, ExternalCommand};
 pub use npz::NpzError;
-pub use retarget::{CarryOptions, JointMap, Matching};
+pub use retarget::{JointMap, JointMapError, Matching, RetargetOptions, read_joint_map};
 pub use vertex_cache::{
     SculptedShape, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
     read_cache, read_obj_folder, read_sculpt,
@@ -201,7 +202,8 @@ fn read_bundle(
     Ok((file, bundle))
 }
 
-fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
+/// Writes the bytes of a GLB, whole or not at all.
+pub fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
     let is_glb = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb"));
     if !is_glb {
         return Err(WriteError::NotGlb { path: path.into() });
@@ -216,3 +218,8 @@ fn gltf_error(path: &Path, error: GltfError) -> ReadError {
 fn npz_error(path: &Path, error: NpzError) -> ReadError {
     ReadError::Npz { path: path.into(), error: Box::new(error) }
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use bevy_asset::io::Reader;
 use bevy_asset::{Asset, AssetLoader, LoadContext};
 use bevy_reflect::TypePath;
-use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Storage};
 use eigenskin_core::deformers::Base;
 use eigenskin_core::model::{Layer, Model};
+use eigenskin_core::packed::{PackParams, PackedEvaluator, PackedModel, Storage};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
@@ -65,14 +65,14 @@ pub(crate) struct MeshNode {
 
 enum Drivers {
     /// skips what has not moved, and is faster where something has
-    Baked(Arc<BakedModel>),
-    /// for models on other deformers, which cannot be baked; their drivers are like all others
+    Packed(Arc<PackedModel>),
+    /// for models on other deformers, which cannot be packed; their drivers are like all others
     Reference(Arc<Model>),
 }
 
 /// Drivers with the memory to evaluate them.
 pub(crate) enum DriverState {
-    Baked(Box<BakedEvaluator>),
+    Packed(Box<PackedEvaluator>),
     Reference(ReferenceState),
 }
 
@@ -150,8 +150,8 @@ impl Loaded {
         let mesh_nodes = mesh_nodes(&file);
         let ModelFile { model, morph_weights, .. } = file;
         warn_of_losses(&model, &morph_weights, path);
-        let drivers = match BakedModel::new(&model, &BakeParams { storage: Storage::F16 }) {
-            Ok(baked) => Drivers::Baked(Arc::new(baked)),
+        let drivers = match PackedModel::new(&model, &PackParams { storage: Storage::F16 }) {
+            Ok(packed) => Drivers::Packed(Arc::new(packed)),
             Err(_) => Drivers::Reference(Arc::new(model)),
         };
         Ok(Self { path: path.into(), drivers, mesh_nodes, morph_weights })
@@ -159,14 +159,16 @@ impl Loaded {
 
     pub fn rig(&self) -> &Rig {
         match &self.drivers {
-            Drivers::Baked(baked) => baked.rig(),
+            Drivers::Packed(packed) => packed.rig(),
             Drivers::Reference(model) => model.rig(),
         }
     }
 
     pub fn driver_state(&self) -> DriverState {
         match &self.drivers {
-            Drivers::Baked(baked) => DriverState::Baked(Box::new(BakedEvaluator::new(Arc::clone(baked)))),
+            Drivers::Packed(packed) => {
+                DriverState::Packed(Box::new(PackedEvaluator::new(Arc::clone(packed))))
+            }
             Drivers::Reference(model) => DriverState::Reference(ReferenceState::new(model)),
         }
     }
@@ -176,7 +178,7 @@ impl DriverState {
     /// The coordinates of all layers for a pose.
     pub fn drive(&mut self, pose: &Pose) -> &[f32] {
         match self {
-            Self::Baked(evaluator) => evaluator.drive(pose),
+            Self::Packed(evaluator) => evaluator.drive(pose),
             Self::Reference(state) => state.drive(pose),
         }
     }
@@ -184,7 +186,7 @@ impl DriverState {
     /// Those of the last pose.
     pub fn coordinates(&self) -> &[f32] {
         match self {
-            Self::Baked(evaluator) => evaluator.coordinates(),
+            Self::Packed(evaluator) => evaluator.coordinates(),
             Self::Reference(state) => &state.coordinates,
         }
     }

@@ -11,17 +11,17 @@ use super::options::{Belonging, Method, check_belongings};
 #[command(next_help_heading = "Options of --method parameterization")]
 pub struct ParameterizationArgs {
     /// Signals that may act on any vertex, or none for no limit [default: 12]
-    #[arg(long, value_name = "N|none", value_parser = parse_signals)]
+    #[arg(long, value_name = "N|none", value_parser = parse_signals, hide_short_help = true)]
     signals: Option<SignalLimit>,
     /// Parts of the skin, each with signals of its own; 1 is the whole skin [default: as many as promise
     /// the smallest error on examples not seen]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     parts: Option<usize>,
     /// Independent components instead of principal ones: the same shapes, other signals
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     ica: bool,
     /// Signals of their own for x, y and z, as in the paper's table; --signals then limits each of them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     per_coordinate: bool,
 }
 

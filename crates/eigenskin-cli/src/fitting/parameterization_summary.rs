@@ -1,9 +1,7 @@
 //! What is said of a parameterization by joints.
 
 use eigenskin::method::{ParameterizationFit, PartReport};
-use serde_json::{Value, json};
 
-use super::options::Method;
 use crate::output::{Output, counted, figure};
 use crate::table;
 
@@ -51,48 +49,6 @@ pub fn print_parts(output: &Output, fit: &ParameterizationFit) {
         output.line(line);
     }
     output.line("");
-}
-
-/// What deserves attention.
-pub fn warnings(fit: &ParameterizationFit) -> Vec<String> {
-    let ignored = fit.residuals_ignored;
-    let sentence = || {
-        format!(
-            "what skinning cannot reach in {} is left out: signals act before skinning only; --method eigenskin or psd adds it after skinning",
-            counted(ignored, "example", "examples")
-        )
-    };
-    (ignored > 0).then(sentence).into_iter().collect()
-}
-
-/// The same for machines.
-pub fn json(fit: &ParameterizationFit) -> Value {
-    let parts: Vec<Value> = fit
-        .parts
-        .iter()
-        .map(|part| {
-            json!({
-                "name": part.name,
-                "drivers": part.drivers,
-                "vertices": part.vertex_count,
-                "signals": part.signal_count,
-                "energy_kept": part.energy_kept,
-                "energies": part.energies,
-                "centres": part.centre_count,
-                "ridge": part.ridge,
-                "condition": part.condition,
-                "cross_validation": part.cross_validation,
-            })
-        })
-        .collect();
-    json!({
-        "method": Method::Parameterization.name(),
-        "examples": fit.example_count,
-        "rest_space_error": fit.rest_space_error,
-        "cross_validation": fit.cross_validation,
-        "residuals_ignored": fit.residuals_ignored,
-        "parts": parts,
-    })
 }
 
 /// Names of what drives a part, cut where they grow too long.

@@ -21,29 +21,29 @@ use super::options::{Belonging, Method, check_belongings};
 pub struct PsdArgs {
     /// Where sculpts are added: at rest, so that they turn with the skin, or after skinning
     /// [default: inverse]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     deltas: Option<DeltasArg>,
     /// With --deltas forward: the axes in which sculpts are added [default: root]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     frame: Option<FrameArg>,
     /// How weights are found between examples [default: rbf]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     interpolation: Option<InterpolationArg>,
     /// How far one example reaches, instead of --width; may be given again for others
-    #[arg(long, value_name = "EXAMPLE=R", value_parser = parse_radius)]
+    #[arg(long, value_name = "EXAMPLE=R", value_parser = parse_radius, hide_short_help = true)]
     radius: Vec<(String, f64)>,
     /// How far examples reach along a joint's three axes, in radians (joint=0.5,1,1), or along a
     /// control (control=0.4); --width, then 1 unless given, is for the others. Three numbers more
     /// are how axes 1 and 2, 1 and 3, 2 and 3 go together, from -1 to 1 (a Mahalanobis distance)
-    #[arg(long, value_name = "NAME=A,B,C", value_parser = parse_axis_radii)]
+    #[arg(long, value_name = "NAME=A,B,C", value_parser = parse_axis_radii, hide_short_help = true)]
     axis_radii: Vec<(String, AxisRadii)>,
     /// Which pose spaces come first: narrow-first, as-given, or a list such as
     /// "elbow, elbow + wrist" [default: narrow-first]
-    #[arg(long, value_name = "ORDER", value_parser = parse_order)]
+    #[arg(long, value_name = "ORDER", value_parser = parse_order, hide_short_help = true)]
     order: Option<SpaceOrder>,
     /// With --method weighted-psd: parts of the skin that measure poses in their own way
     /// [default: 8]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     prototypes: Option<usize>,
 }
 

@@ -1,10 +1,8 @@
 //! What is said of a pose space deformation.
 
+use eigenskin::method::PsdFit;
 use eigenskin::method::psd::{DriverReport, SpaceReport};
-use eigenskin::method::{PsdFit, PsdParams};
-use serde_json::{Value, json};
 
-use super::options::Method;
 use crate::output::{Output, counted, figure};
 use crate::table;
 
@@ -12,10 +10,6 @@ use crate::table;
 const LISTED: usize = 44;
 /// Larger figures are told by their size only.
 const LARGE: f64 = 1e5;
-/// Weights that miss their examples by more are worth a word.
-const MISS: f64 = 1e-3;
-/// So is what no delta reaches, as a share of the size.
-const UNREACHABLE: f64 = 1e-4;
 
 /// Pose spaces in their order, with their examples, widths and conditions.
 pub fn print_spaces(output: &Output, fit: &PsdFit) {
@@ -39,76 +33,6 @@ pub fn print_spaces(output: &Output, fit: &PsdFit) {
         output.line(line);
     }
     output.line("");
-}
-
-/// What deserves attention.
-pub fn warnings(fit: &PsdFit) -> Vec<String> {
-    let size = fit.model.rig().mesh().size();
-    let mut warnings = Vec::new();
-    for example in fit.examples.iter().filter(|example| example.unreachable > UNREACHABLE * size) {
-        warnings.push(format!(
-            "example {:?} is missed by up to {} where skinning collapses and has no inverse; --deltas forward reaches it",
-            example.name,
-            figure(example.unreachable)
-        ));
-    }
-    for space in &fit.spaces {
-        let miss = space.drivers.iter().map(|driver| driver.miss).fold(0.0, f64::max);
-        if miss > MISS {
-            warnings.push(format!(
-                "the weights of pose space {:?} miss its examples by up to {}: it does not interpolate them exactly",
-                space.name,
-                figure(miss)
-            ));
-        }
-    }
-    warnings
-}
-
-/// For machines.
-pub fn json(fit: &PsdFit, params: &PsdParams, method: Method) -> Value {
-    let driver = |driver: &DriverReport| {
-        json!({
-            "width": driver.width,
-            "condition": driver.condition,
-            "leave_one_out": driver.leave_one_out,
-            "miss": driver.miss,
-        })
-    };
-    let spaces: Vec<Value> = fit
-        .spaces
-        .iter()
-        .map(|space| {
-            json!({
-                "name": space.name,
-                "movers": space.movers,
-                "examples": space.examples,
-                "anchors": space.anchors,
-                "vertices": space.vertex_count,
-                "drivers": space.drivers.iter().map(driver).collect::<Vec<_>>(),
-            })
-        })
-        .collect();
-    let deltas: Vec<Value> = fit
-        .examples
-        .iter()
-        .map(|example| {
-            json!({
-                "name": example.name,
-                "space": fit.spaces.get(example.space).map(|space| space.name.as_str()),
-                "largest_delta": example.largest_delta,
-                "vertex": example.vertex,
-                "unreachable": example.unreachable,
-            })
-        })
-        .collect();
-    json!({
-        "method": method.name(),
-        "examples": fit.examples.len(),
-        "prototypes": params.prototypes.map(|_| fit.spaces.first().map_or(0, |space| space.drivers.len())),
-        "spaces": spaces,
-        "deltas": deltas,
-    })
 }
 
 /// The first names, without the name of the space where all begin with it, and how many more there

@@ -26,8 +26,11 @@ pub use views::Space;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 /// How to capture a style.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct StyleParams {
     /// the most signals k of the first deformation; default: as many as its numerical rank
     pub signals: Option<usize>,
@@ -43,7 +46,8 @@ pub struct StyleParams {
 }
 
 /// The two forms of Kim's Equation 5. They are equal where the signals of X1 span those of X2.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// Y1·S1⁺·A1⁺·X2: the style may bring signals that X1 does not have
     #[default]
@@ -53,7 +57,8 @@ pub enum Form {
 }
 
 /// Which vertices share one map.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Regions {
     /// all, as in the paper
     #[default]

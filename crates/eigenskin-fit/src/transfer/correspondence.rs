@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::CarryError;
+use super::TransferError;
 use eigenskin_core::closest_point::mixed;
 
 use super::triangle_tree::TriangleTree;
@@ -35,7 +35,7 @@ const LOOK_FOR_SIDE: f64 = 0.1;
 const ALONG_EDGES: f32 = 1.0 / 3.0;
 
 impl Correspondence {
-    pub(super) fn new(source: &Rig, target: &Rig, averaging: f64) -> Result<Self, CarryError> {
+    pub(super) fn new(source: &Rig, target: &Rig, averaging: f64) -> Result<Self, TransferError> {
         let surface = Surface::new(source.mesh())?;
         let mesh = target.mesh();
         let neighbours = neighbours(mesh);
@@ -97,9 +97,9 @@ struct Surface<'a> {
 }
 
 impl<'a> Surface<'a> {
-    fn new(mesh: &'a Mesh) -> Result<Self, CarryError> {
+    fn new(mesh: &'a Mesh) -> Result<Self, TransferError> {
         if mesh.triangles().is_empty() {
-            return Err(CarryError::NoSurface);
+            return Err(TransferError::NoSurface);
         }
         let corner = |&vertex: &u32| mesh.positions()[vertex as usize].as_dvec3();
         let corners = mesh.triangles().iter().map(|[a, b, c]| [a, b, c].map(corner)).collect();

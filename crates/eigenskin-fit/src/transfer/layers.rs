@@ -4,20 +4,21 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::drivers::{Names, with_outputs};
-use super::{CarryParams, Correspondence};
+use super::{Correspondence, TransferParams};
 use crate::method::allocation::allocate;
 use eigenskin_core::driver::{Clamp, Driver};
 use eigenskin_core::model::{DisplacementBasis, Layer, Model};
 use eigenskin_core::rig::Rig;
 
 /// The layers of a model on the target; those that do not reach it are left out.
-pub(super) fn carried(model: &Model, correspondence: &Correspondence, names: &Names) -> Vec<Layer> {
+pub(super) fn transferred(model: &Model, correspondence: &Correspondence, names: &Names) -> Vec<Layer> {
     let count = model.rig().vertex_count();
-    let layers = model.layers().par_iter().map(|layer| carried_layer(layer, count, correspondence, names));
+    let layers =
+        model.layers().par_iter().map(|layer| transferred_layer(layer, count, correspondence, names));
     layers.collect::<Vec<_>>().into_iter().flatten().collect()
 }
 
-fn carried_layer(
+fn transferred_layer(
     layer: &Layer,
     source_count: usize,
     correspondence: &Correspondence,
@@ -60,7 +61,7 @@ fn carried_layer(
 }
 
 /// Leaves out components beyond the budget: those that move the target least.
-pub(super) fn keep_strongest(layers: &mut Vec<Layer>, rig: &Rig, params: &CarryParams) {
+pub(super) fn keep_strongest(layers: &mut Vec<Layer>, rig: &Rig, params: &TransferParams) {
     let budget = &params.budget;
     if budget.per_vertex.is_none() && budget.per_joint.is_none() && budget.total.is_none() {
         return;
@@ -95,7 +96,7 @@ pub(super) fn keep_strongest(layers: &mut Vec<Layer>, rig: &Rig, params: &CarryP
 }
 
 /// Mean squares of a layer's coordinates over the poses; without any, of the ends of their ranges.
-fn squared_coordinates(layer: &Layer, rig: &Rig, params: &CarryParams) -> Vec<f64> {
+fn squared_coordinates(layer: &Layer, rig: &Rig, params: &TransferParams) -> Vec<f64> {
     let count = layer.component_count();
     if params.sample_poses.is_empty() {
         return match &layer.driver.clamp {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError, distinct_poses};
+use eigenskin_core::progress::{Cancelled, Progress, Step};
 use eigenskin_core::rig::{Rig, RigError};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::{Fields, Observations, RestDisplacements, RestSkin, SkinPoints};
@@ -28,11 +29,11 @@ use eigenskin_io::vertex_cache::{CacheError, ClipExamplesError, ClipKeys, Corres
 pub const LARGE: u64 = 256 << 20;
 
 /// Poses in memory, shapes on disk.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LargeSet {
     rig: Arc<Rig>,
     poses: Vec<NamedPose>,
-    shapes: FrameFile,
+    shapes: Arc<FrameFile>,
     /// `example` → frame
     frame_of: Vec<usize>,
     /// how frames are shapes of the rig; as they are, where there is none
@@ -67,6 +68,9 @@ pub enum LargeSetError {
     /// Something about the scratch folder.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
+    /// Stopped from outside; the same work goes on from here.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Examples that are pulled back before they are written together.
@@ -100,7 +104,7 @@ impl LargeSet {
             frame_of: keys.frame_of_key,
             drifted_rest: correspondence.rest_has_drifted().then_some(rest_frame),
             correspondence: Some(correspondence),
-            shapes,
+            shapes: Arc::new(shapes),
         };
         Ok((set, notes))
     }
@@ -120,7 +124,7 @@ impl LargeSet {
             rig: rig.clone(),
             frame_of: (0..poses.len()).collect(),
             poses,
-            shapes,
+            shapes: Arc::new(shapes),
             correspondence: None,
             drifted_rest: None,
         })
@@ -184,7 +188,7 @@ impl LargeSet {
     }
 
     /// Pulls all examples back to rest into `scratch`, those before `done` being there already from a run
-    /// that was interrupted; `progress` is told how many of how many are there.
+    /// that was interrupted.
     ///
     /// The observations are read from `scratch`, which must stay as long as they are used.
     pub fn observe(
@@ -192,7 +196,7 @@ impl LargeSet {
         base: BaseSkinning,
         allow_compromise: bool,
         scratch: &Scratch,
-        progress: &(dyn Fn(usize, usize) + Sync),
+        progress: &dyn Progress,
     ) -> Result<Observations, LargeSetError> {
         let poses: Vec<_> = self.poses.iter().map(|named| (named.name.as_str(), &named.pose)).collect();
         let (kept, merged) = distinct_poses(&self.rig, &poses, allow_compromise, |index| {
@@ -200,9 +204,10 @@ impl LargeSet {
         })?;
         let rest = RestSkin::new(&self.rig, self.points(&kept)?);
         let places = [rest.points().group_count(), self.rig.vertex_count()];
+        let step = |done| progress.step(Step { doing: "pulling back", done, count: Some(kept.len()) });
         let mut files = scratch.begin(&self.identity(base, &kept), kept.len(), places)?;
         while files.done() < kept.len() {
-            progress(files.done(), kept.len());
+            step(files.done())?;
             let group = &kept[files.done()..(files.done() + GROUP).min(kept.len())];
             let pulled = group
                 .par_iter()
@@ -210,7 +215,7 @@ impl LargeSet {
                 .collect::<Result<Vec<_>, LargeSetError>>()?;
             files.push(&pulled)?;
         }
-        progress(kept.len(), kept.len());
+        step(kept.len())?;
         let (positions, normals, residuals) = files.finish()?;
         Ok(Observations {
             rig: self.rig.clone(),
