@@ -1,6 +1,6 @@
-"""Blender as a witness: does it show a baked GLB as `eigenskin bake --obj` does?
+"""Blender as a witness: does it show a baked GLB as `eigenskin bake --write-obj` does?
 
-    eigenskin bake model.glb --clip grasp --rate 24 -o w/grasp.glb --obj w/grasp --json w/grasp.json
+    eigenskin bake model.glb --clip grasp --rate 24 -o w/grasp.glb --write-obj w/grasp --json w/grasp.json
     python3.11 tools/blender-witness.py w/grasp.glb
 
 Each GLB is imported with Blender's default settings; its OBJ folder and JSON lie beside it under

@@ -2,14 +2,15 @@
 # Installs what the checks outside Rust need: npm packages, Chromium, Blender as a Python module,
 # CalculiX, compilers of C and C++, valgrind, a GPU that the CPU imitates, a display without a screen.
 #
-#   bash tools/install.sh BUILD_DIR LOG_DIR
+#   bash tools/install.sh BUILD_DIR LOG_DIR [--full]
 #
+# --full also installs a compiler that can build for WebAssembly.
 # Debian packages need root and apt-get; elsewhere install what the logs name. For each tool there is
 # LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used.
 set -uo pipefail
-build=$1 logs=$2
+build=$1 logs=$2 full=${3-}
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender,gpu,view,valgrind}.ready
+rm -f "$logs"/{npm,chromium,blender,calculix,gpu,native,view,valgrind,wasm}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -18,6 +19,8 @@ blender_libraries=(libegl1 libgl1 libice6 libsm6 libx11-6 libxext6 libxfixes3 li
 gpu_libraries=(mesa-vulkan-drivers libegl1 libgl1-mesa-dri)
 # A display without a screen, and what windows on X11 load.
 view_libraries=(xvfb libx11-6 libx11-xcb1 libxcursor1 libxi6 libxkbcommon-x11-0 libxkbcommon0 libxrandr2)
+# A compiler with the source of std, from which std is built for WebAssembly, and a linker.
+wasm_packages=(rustc-web cargo-web rust-web-src lld)
 
 find_chromium() {
   local place
@@ -46,6 +49,7 @@ debian_packages() {
   command -v c++ >/dev/null || missing+=(g++)
   command -v valgrind >/dev/null || missing+=(valgrind)
   find_python >/dev/null || missing+=(python3 python3-venv)
+  [ "$full" != --full ] || wasm >/dev/null || missing+=("${wasm_packages[@]}")
   if command -v dpkg-query >/dev/null; then
     for library in "${blender_libraries[@]}" "${gpu_libraries[@]}" "${view_libraries[@]}"; do
       dpkg-query -W -f '${Status}' "$library" 2>/dev/null | grep -q ' installed$' || missing+=("$library")
@@ -84,12 +88,26 @@ gpu() {
   echo "a Vulkan driver is missing: install ${gpu_libraries[*]}, or your GPU's"
   return 1
 }
+calculix() {
+  command -v ccx && return
+  echo "CalculiX is missing: install calculix-ccx"
+  return 1
+}
+native_tools() {
+  cc --version && c++ --version && valgrind --version
+}
 valgrind_and_python() {
   valgrind --version && python3 --version
 }
 view() {
   command -v Xvfb && return
   echo "Xvfb is missing: install ${view_libraries[*]}"
+  return 1
+}
+wasm() {
+  [ -x /usr/bin/cargo ] && [ -x /usr/bin/rustc ] && [ -e "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library/std" ] &&
+    command -v wasm-ld && return
+  echo "a compiler for WebAssembly is missing: install ${wasm_packages[*]}"
   return 1
 }
 # install TOOL FUNCTION: with its own log and mark.
@@ -100,6 +118,9 @@ install npm npm_packages &
 install blender blender &
 install chromium chromium
 install gpu gpu
+install calculix calculix
+install native native_tools
 install valgrind valgrind_and_python
 install view view
+[ "$full" != --full ] || install wasm wasm
 wait

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Counts the instructions of the CPU kernels with valgrind and compares them with recorded ones.
 
-    python3 tools/instruction-counts.py target/release/eigenskin            compare
-    python3 tools/instruction-counts.py target/release/eigenskin --record   record what is found
+    python3 tools/instruction-counts.py target/release/eigenskin-lab            compare
+    python3 tools/instruction-counts.py target/release/eigenskin-lab --record   record what is found
 
 Times on shared machines are noisy; counts are not, so that a slow-down of a kernel is seen. A new
 compiler changes them: look at the difference, then record. Counts are of twenty frames of 2,000
-vertices (see crates/eigenskin-cli/src/bench/fixed.rs), on a processor with AVX2.
+vertices (see crates/eigenskin-lab/src/bench/fixed.rs), on a processor with AVX2.
 """
 
 import json

@@ -1,6 +1,6 @@
-// three.js as a witness: does it show a baked GLB, on the GPU, as `eigenskin bake --obj` does?
+// three.js as a witness: does it show a baked GLB, on the GPU, as `eigenskin bake --write-obj` does?
 //
-//   eigenskin bake model.glb --clip grasp --rate 24 -o w/grasp.glb --obj w/grasp --json w/grasp.json
+//   eigenskin bake model.glb --clip grasp --rate 24 -o w/grasp.glb --write-obj w/grasp --json w/grasp.json
 //   node tools/three-witness.mjs w/grasp.glb
 //
 // The OBJ folder and the JSON lie beside each GLB under the same name. Install once with

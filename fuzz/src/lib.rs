@@ -9,8 +9,7 @@ use std::sync::Arc;
 
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::Vec3;
-use eigenskin_gltf::document::Document;
-use eigenskin_gltf::{ReadOptions, examples_of, model_of, rig_glb, rig_of};
+use eigenskin_gltf::{Document, ReadOptions, examples_of, model_of, rig_glb, rig_of, skins_of};
 use eigenskin_io::Bvh;
 use eigenskin_io::npz::Bundle;
 use eigenskin_io::vertex_cache::cache_of;
@@ -19,6 +18,7 @@ use eigenskin_io::vertex_cache::cache_of;
 pub fn glb(bytes: &[u8]) {
     let Ok(document) = Document::from_bytes(bytes, None) else { return };
     let options = ReadOptions::default();
+    let _ = skins_of(&document);
     if let Ok(file) = rig_of(document.clone(), &options) {
         for clip in file.clips() {
             let _ = file.sample(clip, 0.5 * clip.duration());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use eigenskin_core::glam::{DAffine3, DVec3, Vec4};
-use eigenskin_core::packed::BakedEvaluator;
+use eigenskin_core::packed::PackedEvaluator;
 use eigenskin_core::pose::Pose;
 
 use crate::model::{EigenskinModel, Loaded};
@@ -13,7 +13,7 @@ use crate::status::{Failure, Status, guard};
 /// `eigenskin_character`.
 pub struct EigenskinCharacter {
     pub(crate) model: Arc<Loaded>,
-    evaluator: BakedEvaluator,
+    evaluator: PackedEvaluator,
     /// an evaluation that did not come to its end may have left the evaluator with half a pose
     is_evaluating: bool,
     /// `vertex`, aligned as C's arrays need not be; empty if the file has no tangents
@@ -27,7 +27,7 @@ const SMALLEST_VOLUME: f64 = 1e-6;
 impl EigenskinCharacter {
     fn new(model: Arc<Loaded>) -> Self {
         Self {
-            evaluator: BakedEvaluator::new(Arc::clone(&model.baked)),
+            evaluator: PackedEvaluator::new(Arc::clone(&model.packed)),
             is_evaluating: false,
             tangents: vec![Vec4::ZERO; model.tangents.as_ref().map_or(0, Vec::len)],
             pose: model.rig().rest_pose(),
@@ -36,9 +36,9 @@ impl EigenskinCharacter {
     }
 
     /// Shows the evaluator the pose.
-    pub(crate) fn evaluate(&mut self, work: impl FnOnce(&mut BakedEvaluator, &Pose)) {
+    pub(crate) fn evaluate(&mut self, work: impl FnOnce(&mut PackedEvaluator, &Pose)) {
         if self.is_evaluating {
-            self.evaluator = BakedEvaluator::new(Arc::clone(&self.model.baked));
+            self.evaluator = PackedEvaluator::new(Arc::clone(&self.model.packed));
         }
         self.is_evaluating = true;
         work(&mut self.evaluator, &self.pose);

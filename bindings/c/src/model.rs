@@ -4,12 +4,9 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 
 use eigenskin_core::glam::{DAffine3, Vec4};
-use eigenskin_core::packed::{BakeParams, BakedModel, Storage};
+use eigenskin_core::packed::{PackParams, PackedModel, Storage};
 use eigenskin_core::rig::Rig;
-use eigenskin_gltf::document::Document;
-use eigenskin_gltf::morph_weights::MorphWeights;
-use eigenskin_gltf::primitives;
-use eigenskin_gltf::table::Table;
+use eigenskin_gltf::{ModelFile, MorphWeights};
 
 use crate::pointers;
 use crate::status::{Failure, Status, c_text, guard, guard_count};
@@ -19,7 +16,7 @@ pub struct EigenskinModel(pub(crate) Arc<Loaded>);
 
 /// What is kept of a file.
 pub(crate) struct Loaded {
-    pub baked: Arc<BakedModel>,
+    pub packed: Arc<PackedModel>,
     /// all layers together
     pub component_count: usize,
     /// `joint`
@@ -54,46 +51,36 @@ pub struct EigenskinPrimitive {
 
 impl Loaded {
     pub fn rig(&self) -> &Rig {
-        self.baked.rig()
+        self.packed.rig()
     }
 
     fn read(glb: &[u8], storage: Storage) -> Result<Self, Failure> {
-        let document = Document::from_bytes(glb, None)?;
-        let table = Table::find(&document)?;
-        let (file, model) = eigenskin_gltf::model_of(document)?;
-        let Some(table) = table else {
-            return Err(Failure::new(Status::NotAModel, "the file has no eigenskin table"));
-        };
-        let (layout, rig) = (file.layout(), model.rig());
-        let tangents = primitives::tangents(file.document(), layout, rig.mesh().normals())?;
-        let mut baked = BakedModel::new(&model, &BakeParams { storage })?;
+        let file = ModelFile::from_bytes(glb)?;
+        let (layout, rig) = (file.rig_file.layout(), file.model.rig());
+        let tangents = file.rig_file.tangents()?;
+        let mut packed = PackedModel::new(&file.model, &PackParams { storage })?;
         if let Some(tangents) = &tangents {
-            baked = baked.with_tangents(tangents)?;
+            packed = packed.with_tangents(tangents)?;
         }
-        let morph_weights = MorphWeights::new(&table, &model, file.counts.targets)?;
-        let own_targets = |mesh: usize| {
-            let place = layout.meshes.iter().position(|&own| own == mesh)?;
-            table.own_targets.get(place).copied()
-        };
         let ranges = layout.primitives.iter().filter_map(|range| {
             Some(EigenskinPrimitive {
                 mesh: range.mesh,
                 primitive: range.primitive,
                 first_vertex: range.first_vertex?,
                 vertex_count: range.vertex_count,
-                first_target: own_targets(range.mesh).unwrap_or(0),
+                first_target: file.first_target(range.mesh),
             })
         });
         Ok(Self {
-            component_count: model.component_count(),
+            component_count: file.model.component_count(),
             joint_names: rig.skeleton().joints().iter().map(|joint| c_text(&joint.name)).collect(),
             joint_nodes: layout.joint_nodes.clone(),
             control_names: rig.controls().iter().map(|control| c_text(&control.name)).collect(),
             primitives: ranges.collect(),
             scene_from_mesh: layout.scene_from_mesh,
             tangents,
-            morph_weights,
-            baked: Arc::new(baked),
+            morph_weights: file.morph_weights.clone(),
+            packed: Arc::new(packed),
         })
     }
 }

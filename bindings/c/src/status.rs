@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use eigenskin_core::packed::BakeError;
+use eigenskin_core::packed::PackError;
 use eigenskin_gltf::GltfError;
 
 /// `eigenskin_status`.
@@ -83,8 +83,8 @@ impl From<GltfError> for Failure {
     }
 }
 
-impl From<BakeError> for Failure {
-    fn from(error: BakeError) -> Self {
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Self {
         Self::new(Status::Unsupported, error.to_string())
     }
 }

@@ -10,6 +10,7 @@ mod edge_collapse;
 mod hand;
 mod implicit;
 mod meshing;
+mod mouth;
 mod relaxation;
 #[cfg(test)]
 mod test_support;
@@ -26,6 +27,7 @@ use glam::{DAffine3, DMat3, DVec3};
 
 use eigenskin_core::articulation::{Articulation, DegreeOfFreedom, NamedAngles, NamedPose};
 use eigenskin_core::bone_distance::BoneDistanceError;
+use eigenskin_core::examples::ExamplesError;
 use eigenskin_core::mesh::MeshError;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::{Rig, RigError};
@@ -35,6 +37,7 @@ use eigenskin_core::weights::WeightsError;
 pub use arm::arm;
 pub use bar::{cylinder, square_bar};
 pub use hand::{hand, hand_with_fingers};
+pub use mouth::mouth_expressions;
 
 use truth::Flesh;
 
@@ -84,6 +87,9 @@ pub enum CharacterError {
     /// The parts do not fit.
     #[error("the character's rig is not valid: {0}")]
     Rig(#[from] RigError),
+    /// Its examples were refused.
+    #[error("the character's examples are not valid: {0}")]
+    Examples(#[from] ExamplesError),
 }
 
 /// Frames per second of the demo motion.
@@ -187,3 +193,8 @@ fn one_after_the_other(degrees: &[DegreeOfFreedom]) -> Vec<(f64, Vec<f64>)> {
     }
     keys
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

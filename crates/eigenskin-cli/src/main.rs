@@ -1,32 +1,22 @@
 //! The `eigenskin` command.
 
-mod base;
-mod bench;
-mod budget;
 mod commands;
 mod example_source;
 mod fitting;
-mod frames;
-mod invertibility;
-mod joint_map;
-mod large;
-mod mirror_examples;
+mod inverted;
 mod output;
 mod painter;
-mod pictures;
 mod pose_source;
 mod progress;
-mod render;
-mod report;
-mod reproduce;
 mod rigs;
 mod simulate;
 mod solved_weights;
-mod table;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use eigenskin::text_table as table;
 
 /// Example-based character skinning: learn corrections from example shapes, ship them as plain glTF.
 #[derive(Parser)]
@@ -49,18 +39,17 @@ enum Command {
     Weights(Box<commands::weights::Args>),
     Fit(Box<commands::fit::Args>),
     Evaluate(commands::evaluate::Args),
-    Carry(commands::carry::Args),
+    Transfer(commands::transfer::Args),
     Style(Box<commands::style::Args>),
     Bake(commands::bake::Args),
     View(commands::view::Args),
     Bench(commands::bench::Args),
     Render(Box<commands::render::Args>),
-    Reproduce(commands::reproduce::Args),
-    Conformance(commands::conformance::Args),
     Completions(commands::completions::Args),
 }
 
 fn main() -> ExitCode {
+    #[cfg(feature = "gpu")]
     keep_drivers_quiet();
     let cli = Cli::parse();
     end_cleanly_when_interrupted();
@@ -73,17 +62,17 @@ fn main() -> ExitCode {
         Command::Weights(args) => commands::weights::run(args, cli.quiet),
         Command::Fit(args) => commands::fit::run(args, cli.quiet),
         Command::Evaluate(args) => commands::evaluate::run(args, cli.quiet),
-        Command::Carry(args) => commands::carry::run(args, cli.quiet),
+        Command::Transfer(args) => commands::transfer::run(args, cli.quiet),
         Command::Style(args) => commands::style::run(args, cli.quiet),
         Command::Bake(args) => commands::bake::run(args, cli.quiet),
         Command::View(args) => commands::view::run(args, cli.quiet),
         Command::Bench(args) => commands::bench::run(args, cli.quiet),
         Command::Render(args) => commands::render::run(args, cli.quiet),
-        Command::Reproduce(args) => commands::reproduce::run(args, cli.quiet),
-        Command::Conformance(args) => commands::conformance::run(args, cli.quiet),
         Command::Completions(args) => commands::completions::run(args, Cli::command()),
     };
     match result {
+        // Stopped, or finished before it noticed.
+        _ if progress::interrupted() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             output::print_error(&error);
@@ -94,6 +83,7 @@ fn main() -> ExitCode {
 
 /// Mesa's Vulkan layer that sorts GPUs asks Wayland which is in use, and without a session (containers,
 /// `sudo`) complains on standard error. There is nothing to sort by then, so the layer is left out.
+#[cfg(feature = "gpu")]
 #[allow(unsafe_code, reason = "there is no safe way to change what a C library reads")]
 fn keep_drivers_quiet() {
     if cfg!(target_os = "linux") && std::env::var_os("XDG_RUNTIME_DIR").is_none() {
@@ -103,13 +93,21 @@ fn keep_drivers_quiet() {
 }
 
 /// What shells expect of a command that was interrupted: 128 and the number of the signal.
-const INTERRUPTED: i32 = 130;
+const INTERRUPTED: u8 = 130;
 
-/// Ctrl-C leaves no half-written file behind.
+/// How long work that watches for it may take to end after Ctrl-C.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Ctrl-C leaves no half-written file behind: work that reports its progress ends by itself, and whatever
+/// does not is ended here.
 fn end_cleanly_when_interrupted() {
     // Without a handler the command works all the same; only its temporary files could stay.
     let _ = ctrlc::set_handler(|| {
+        let again = progress::interrupt();
+        if !again {
+            std::thread::sleep(PATIENCE);
+        }
         eigenskin::io::atomic::abandon_unfinished();
-        std::process::exit(INTERRUPTED);
+        std::process::exit(INTERRUPTED.into());
     });
 }

@@ -67,7 +67,10 @@ pub fn write_json(path: &Path, value: &Value) -> Result<()> {
         .with_context(|| format!("{} could not be written", path.display()))
 }
 
-/// The whole chain of an error as one sentence.
+/// The whole chain of an error as one sentence, with the option that mends it where many commands have it.
 pub fn print_error(error: &anyhow::Error) {
-    let _ = writeln!(std::io::stderr(), "error: {error:#}");
+    let text = format!("{error:#}");
+    // A rig is read by nearly all commands, deep inside of errors that pass it on without their own words.
+    let option = if text.contains("several skins: ") && !text.contains("--skin") { " (--skin)" } else { "" };
+    let _ = writeln!(std::io::stderr(), "error: {text}{option}");
 }

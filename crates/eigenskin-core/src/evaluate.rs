@@ -36,6 +36,15 @@ pub struct Evaluator {
     coordinates: Vec<f32>,
 }
 
+/// A posed skin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// `vertex`
+    pub positions: Vec<Vec3>,
+    /// `vertex`, unit length
+    pub normals: Vec<Vec3>,
+}
+
 impl Evaluator {
     /// Prepares to evaluate `model`. One that sits on another program is evaluated on linear blending,
     /// as stock viewers do, unless that program is asked with
@@ -94,6 +103,15 @@ impl Evaluator {
     pub fn evaluate(&mut self, pose: &Pose, positions: &mut [Vec3], normals: Option<&mut [Vec3]>) {
         self.drive(pose);
         self.skin(pose, positions, normals);
+    }
+
+    /// The posed shape in memory of its own; for each frame of a game, [`evaluate`](Self::evaluate)
+    /// writes into the caller's.
+    pub fn shape(&mut self, pose: &Pose) -> Shape {
+        let count = self.model.rig().vertex_count();
+        let mut shape = Shape { positions: vec![Vec3::ZERO; count], normals: vec![Vec3::ZERO; count] };
+        self.evaluate(pose, &mut shape.positions, Some(&mut shape.normals));
+        shape
     }
 
     /// Like [`evaluate`](Self::evaluate), with the coordinates given instead of driven.

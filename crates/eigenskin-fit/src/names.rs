@@ -2,7 +2,6 @@
 
 use eigenskin_core::driver::{FeatureScale, Kernel, Representation};
 use eigenskin_core::model::Frame;
-use eigenskin_core::skinning::BaseSkinning;
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
 
@@ -19,16 +18,6 @@ pub(crate) enum KernelName {
     Multiquadric,
     InverseMultiquadric,
     WendlandC2,
-}
-
-/// `"rigid"`, `"linear"` or `"dual-quaternion"`, as [`BaseSkinning::name`] has it.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "BaseSkinning", rename_all = "kebab-case")]
-pub(crate) enum SkinningName {
-    Rigid,
-    #[serde(rename = "linear")]
-    LinearBlend,
-    DualQuaternion,
 }
 
 /// `"root"`, `"heaviest-joint"` or `{ "joint": 3 }`.

@@ -2,7 +2,7 @@
 
 use eigenskin_core::model::Model;
 
-use super::clip::{Channel, Clip, Interpolation, Path, union_of_times};
+use super::clip::{Channel, ChannelPath, Clip, Interpolation, union_of_times};
 use super::document::Document;
 use super::error::GltfError;
 use super::model::coordinates;
@@ -79,7 +79,9 @@ pub fn own_weights(
 }
 
 fn weights_channels<'a>(clip: &'a Clip, nodes: &'a [usize]) -> impl Iterator<Item = &'a Channel> {
-    clip.channels.iter().filter(|channel| channel.path == Path::Weights && nodes.contains(&channel.node))
+    clip.channels
+        .iter()
+        .filter(|channel| channel.path == ChannelPath::Weights && nodes.contains(&channel.node))
 }
 
 /// Times with others in between, so that no two are further apart than `1/rate`; none when there

@@ -29,7 +29,7 @@ pub struct Channel {
     /// the node
     pub node: usize,
     /// what of it
-    pub path: Path,
+    pub path: ChannelPath,
     /// how to go from key to key
     pub interpolation: Interpolation,
     /// `key`, rising, seconds
@@ -41,7 +41,7 @@ pub struct Channel {
 
 /// A property that can be animated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Path {
+pub enum ChannelPath {
     /// three numbers
     Translation,
     /// a quaternion
@@ -101,7 +101,9 @@ impl Clip {
             layout.graph.ancestors(node).for_each(|ancestor| moves[ancestor] = true);
         }
         layout.control_nodes.iter().for_each(|&node| moves[node] = true);
-        self.channels.iter().filter(move |channel| channel.path != Path::Weights && moves[channel.node])
+        self.channels
+            .iter()
+            .filter(move |channel| channel.path != ChannelPath::Weights && moves[channel.node])
     }
 
     /// All times at which the rig has a key, rising, each once.
@@ -122,15 +124,15 @@ impl Clip {
     /// The pose at a time, seconds; before the first and after the last key it stands still.
     pub fn sample(&self, layout: &RigLayout, time: f64) -> Pose {
         let mut locals = layout.graph.locals.clone();
-        for channel in self.channels.iter().filter(|channel| channel.path != Path::Weights) {
+        for channel in self.channels.iter().filter(|channel| channel.path != ChannelPath::Weights) {
             // Nodes given by a matrix cannot be animated; the specification forbids it.
             let Local::Trs(trs) = &mut locals[channel.node] else { continue };
             let value = channel.sample(time);
             match channel.path {
-                Path::Translation => trs.translation = DVec3::from_slice(&value),
-                Path::Rotation => trs.rotation = DQuat::from_slice(&value).normalize(),
-                Path::Scale => trs.scale = DVec3::from_slice(&value),
-                Path::Weights => {}
+                ChannelPath::Translation => trs.translation = DVec3::from_slice(&value),
+                ChannelPath::Rotation => trs.rotation = DQuat::from_slice(&value).normalize(),
+                ChannelPath::Scale => trs.scale = DVec3::from_slice(&value),
+                ChannelPath::Weights => {}
             }
         }
         layout.pose(&locals)
@@ -168,7 +170,7 @@ impl Channel {
         let t = (time - self.times[before]) / span;
         match self.interpolation {
             Interpolation::CubicSpline => self.hermite(before, t, span),
-            _ if self.path == Path::Rotation => {
+            _ if self.path == ChannelPath::Rotation => {
                 let from = DQuat::from_slice(self.key(before)).normalize();
                 let to = DQuat::from_slice(self.key(after)).normalize();
                 from.slerp(to, t).to_array().to_vec()
@@ -223,10 +225,10 @@ fn read_channels(
         let fail = |problem| GltfError::Clip { clip: clip.to_string(), channel: index, problem };
         let target = channel.get("target").unwrap_or(&Value::Null);
         let path = match target.get("path").and_then(Value::as_str) {
-            Some("translation") => Path::Translation,
-            Some("rotation") => Path::Rotation,
-            Some("scale") => Path::Scale,
-            Some("weights") => Path::Weights,
+            Some("translation") => ChannelPath::Translation,
+            Some("rotation") => ChannelPath::Rotation,
+            Some("scale") => ChannelPath::Scale,
+            Some("weights") => ChannelPath::Weights,
             // Extensions animate other things, which are none of ours.
             _ => continue,
         };
@@ -248,7 +250,7 @@ fn read_channel(
     document: &Document,
     sampler: &Value,
     node: usize,
-    path: Path,
+    path: ChannelPath,
     place: impl Fn() -> String,
     fail: impl Fn(&'static str) -> GltfError,
 ) -> Result<Channel, GltfError> {
@@ -268,24 +270,24 @@ fn read_channel(
         return Err(fail("its key times do not rise from zero or later"));
     }
     let kind = match path {
-        Path::Translation | Path::Scale => "VEC3",
-        Path::Rotation => "VEC4",
-        Path::Weights => "SCALAR",
+        ChannelPath::Translation | ChannelPath::Scale => "VEC3",
+        ChannelPath::Rotation => "VEC4",
+        ChannelPath::Weights => "SCALAR",
     };
     let values = accessor::read(document, output, &[kind])?.values;
     let blocks = if interpolation == Interpolation::CubicSpline { 3 * times.len() } else { times.len() };
     let width = values.len() / blocks;
     let right_width = match path {
-        Path::Translation | Path::Scale => width == 3,
-        Path::Rotation => width == 4,
-        Path::Weights => width > 0,
+        ChannelPath::Translation | ChannelPath::Scale => width == 3,
+        ChannelPath::Rotation => width == 4,
+        ChannelPath::Weights => width > 0,
     };
     if !right_width || width * blocks != values.len() {
         return Err(fail("the number of its values does not fit its key times"));
     }
     let channel = Channel { node, path, interpolation, times, values, width };
     let is_zero = |key: usize| channel.key(key).iter().all(|v| v.abs() < 1e-9);
-    if path == Path::Rotation && (0..channel.times.len()).any(is_zero) {
+    if path == ChannelPath::Rotation && (0..channel.times.len()).any(is_zero) {
         return Err(fail("it has a rotation of zero length"));
     }
     Ok(channel)
@@ -295,18 +297,19 @@ fn read_channel(
 mod tests {
     use super::*;
 
-    fn channel(interpolation: Interpolation, path: Path, values: &[f64], width: usize) -> Channel {
+    fn channel(interpolation: Interpolation, path: ChannelPath, values: &[f64], width: usize) -> Channel {
         Channel { node: 0, path, interpolation, times: vec![1.0, 3.0], values: values.to_vec(), width }
     }
 
     #[test]
     fn each_interpolation_by_hand() {
-        let step = channel(Interpolation::Step, Path::Weights, &[1.0, 5.0], 1);
+        let step = channel(Interpolation::Step, ChannelPath::Weights, &[1.0, 5.0], 1);
         assert_eq!([0.0, 1.0, 2.9, 3.0, 9.0].map(|t| step.sample(t)[0]), [1.0, 1.0, 1.0, 5.0, 5.0]);
-        let linear = channel(Interpolation::Linear, Path::Weights, &[1.0, 5.0], 1);
+        let linear = channel(Interpolation::Linear, ChannelPath::Weights, &[1.0, 5.0], 1);
         assert_eq!([0.0, 1.5, 3.0, 4.0].map(|t| linear.sample(t)[0]), [1.0, 2.0, 5.0, 5.0]);
         // In, value, out per key. A cubic through 0 and 8 with slopes 0 and 12 is 8·(t/2)³ for span 2.
-        let cubic = channel(Interpolation::CubicSpline, Path::Weights, &[9.0, 0.0, 0.0, 12.0, 8.0, 9.0], 1);
+        let cubic =
+            channel(Interpolation::CubicSpline, ChannelPath::Weights, &[9.0, 0.0, 0.0, 12.0, 8.0, 9.0], 1);
         assert_eq!([1.0, 2.0, 3.0].map(|t| cubic.sample(t)[0]), [0.0, 1.0, 8.0]);
     }
 
@@ -314,7 +317,7 @@ mod tests {
     fn rotations_take_the_short_way() {
         let (a, b) = (DQuat::from_rotation_x(0.2), -DQuat::from_rotation_x(0.6));
         let values = [a.to_array(), b.to_array()].concat();
-        let turn = channel(Interpolation::Linear, Path::Rotation, &values, 4);
+        let turn = channel(Interpolation::Linear, ChannelPath::Rotation, &values, 4);
         let middle = DQuat::from_slice(&turn.sample(2.0));
         assert!(middle.dot(DQuat::from_rotation_x(0.4)).abs() > 1.0 - 1e-12);
     }

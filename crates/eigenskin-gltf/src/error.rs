@@ -7,6 +7,8 @@ use eigenskin_core::rig::RigError;
 use eigenskin_core::skeleton::SkeletonError;
 use eigenskin_core::weights::WeightsError;
 
+use crate::read::FileKind;
+
 /// What can be wrong with glTF content.
 #[derive(Debug, thiserror::Error)]
 pub enum GltfError {
@@ -80,7 +82,7 @@ pub enum GltfError {
     #[error("the file has no mesh with triangles")]
     NoMesh,
     /// A choice that only the user can make.
-    #[error("the file has several {what}s: {}; choose one by name{}", names.join(", "), if *what == "skin" { " with --skin" } else { "" })]
+    #[error("the file has several {what}s: {}; choose one by name", names.join(", "))]
     Ambiguous {
         /// "skin" or "mesh"
         what: &'static str,
@@ -174,6 +176,16 @@ pub enum GltfError {
 }
 
 impl GltfError {
+    /// The error of a file that is something else.
+    pub fn other_kind(found: FileKind, expected: FileKind) -> Self {
+        let fix = match expected {
+            FileKind::Rig => "give a rigged character",
+            FileKind::Examples => "give a GLB example set, or a numpy bundle with truth",
+            FileKind::Model => "make one with eigenskin fit",
+        };
+        Self::OtherKind { found: found.description(), expected: expected.description(), fix }
+    }
+
     pub(crate) fn field(place: impl Into<String>, expected: &'static str) -> Self {
         Self::Field { place: place.into(), expected }
     }

@@ -1,11 +1,6 @@
 //! Models as plain GLB (profile `plain`): eigendisplacements are morph targets, coordinates are
-//! morph weights, clips are baked, the drivers are in the table.
-//!
-//! **± split.** Weights below 0 or above 1 are legal, but Blender and gltfpack clamp them. So a
-//! component û becomes the target a⁺·û with weight max(α, 0)/a⁺ and the target −a⁻·û with weight
-//! max(−α, 0)/a⁻; normals are scaled alike. a± is 1.25 times the largest ±α over the given poses
-//! and the clips, rounded **up to a power of two**: scaling by it is exact in `f32`, so reading a
-//! file gives back the basis bit for bit. A half that is never used is left out.
+//! morph weights (by a ± split, see [`halves`](super::halves)), clips are baked, the drivers are in
+//! the table.
 
 use eigenskin_core::deformers::Base;
 use eigenskin_core::glam::Vec3;
@@ -19,27 +14,25 @@ use super::bake::{self, BakedClip};
 use super::document::Document;
 use super::driver_table::{DriverEntry, StageEntry};
 use super::error::GltfError;
+use super::halves::{halves_of, split_weights};
 use super::skin_weights::{self, Former};
 use super::stack_table::StackEntry;
-use super::table::{ComponentEntry, HalfEntry, LayerEntry, ModelEntry, Storage};
+use super::table::{ComponentEntry, LayerEntry, ModelEntry, Storage};
 use super::targets::{self, Target};
 use crate::WriteError;
 use crate::limits::{self, Counts};
 use crate::rig_file::RigFile;
 
 /// How to write a model.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ModelWriteOptions {
-    /// poses whose coordinates the weights must reach without exceeding 1; usually the examples'.
-    /// Clips, rest and the file's default pose always count
-    pub sample_poses: Vec<Pose>,
     /// keys per second between the keys of a clip, default 30
     pub bake_rate: f64,
 }
 
 impl Default for ModelWriteOptions {
     fn default() -> Self {
-        Self { sample_poses: Vec::new(), bake_rate: 30.0 }
+        Self { bake_rate: 30.0 }
     }
 }
 
@@ -56,12 +49,8 @@ pub struct ModelWriteReport {
     pub warnings: Vec<String>,
 }
 
-/// Room above the largest coordinate seen.
-const HEADROOM: f64 = 1.25;
 /// Stands for the name of a skinning where a chain of deformers is.
 pub const DEFORMERS: &str = "deformers";
-/// A half with less than this share of the other's range is never used.
-const UNUSED: f64 = 1e-6;
 
 /// The rig's document with the model in it; the report's size is still zero.
 pub fn write(
@@ -79,20 +68,17 @@ pub fn write(
     let mut warnings = stage_warnings(model);
 
     let default = coordinates(model, &layout.default_pose());
-    let mut ranges = Ranges::new(model.component_count());
-    ranges.include(&default);
-    ranges.include(&coordinates(model, &rig.rest_pose()));
-    options.sample_poses.iter().for_each(|pose| ranges.include(&coordinates(model, pose)));
     let own = targets::counts(&document, layout)?;
     let baked = bake::bake_clips(file, model, options.bake_rate, &mut warnings);
-    baked.iter().flat_map(|clip| &clip.coordinates).for_each(|key| ranges.include(key));
+    let keys = baked.iter().flat_map(|clip| &clip.coordinates).map(Vec::as_slice);
+    let written: Vec<&[f32]> = std::iter::once(&default[..]).chain(keys).collect();
+    let halves = halves_of(model, &written);
 
     let normals_in_targets = layout.has_normals();
     let any_normals = model.layers().iter().any(|layer| !layer.basis.normals.is_empty());
     if any_normals && !normals_in_targets {
         warnings.push("the file has no normals, so viewers shade the posed shape themselves; normal corrections are kept for eigenskin only".into());
     }
-    let halves = halves_of(model, &ranges);
     let mut morphs = Vec::new();
     let mut layers = Vec::new();
     let mut first_component = 0;
@@ -179,83 +165,6 @@ fn stage_warnings(model: &Model) -> Vec<String> {
         ));
     }
     warnings
-}
-
-/// Largest positive and negative coordinates.
-struct Ranges {
-    /// `component`
-    plus: Vec<f64>,
-    /// `component`
-    minus: Vec<f64>,
-}
-
-impl Ranges {
-    fn new(count: usize) -> Self {
-        Self { plus: vec![0.0; count], minus: vec![0.0; count] }
-    }
-
-    fn include(&mut self, coordinates: &[f32]) {
-        for (component, &alpha) in coordinates.iter().enumerate().filter(|(_, alpha)| alpha.is_finite()) {
-            self.plus[component] = self.plus[component].max(f64::from(alpha));
-            self.minus[component] = self.minus[component].max(f64::from(-alpha));
-        }
-    }
-}
-
-/// The targets of every component, numbered in order; none for layers after skinning.
-fn halves_of(model: &Model, ranges: &Ranges) -> Vec<ComponentEntry> {
-    let mut next = 0;
-    let mut component = 0;
-    let mut all = Vec::with_capacity(model.component_count());
-    for layer in model.layers() {
-        for index in 0..layer.component_count() {
-            let (plus, minus) = (ranges.plus[component], ranges.minus[component]);
-            component += 1;
-            if layer.stage != Stage::BeforeSkinning {
-                all.push(ComponentEntry { plus: None, minus: None });
-                continue;
-            }
-            let count = layer.support.len();
-            let fields = [
-                layer.basis.component_positions(index, count),
-                layer.basis.component_normals(index, count).unwrap_or(&[]),
-            ];
-            let mut half = |largest: f64, used: bool| {
-                used.then(|| {
-                    next += 1;
-                    HalfEntry { target: next - 1, scale: scale_for(largest, fields) }
-                })
-            };
-            // A component that never moves still needs a target to be read back from.
-            let largest = plus.max(minus);
-            let plus_entry = half(plus, plus > UNUSED * largest || largest == 0.0);
-            let minus_entry = half(minus, minus > UNUSED * largest);
-            all.push(ComponentEntry { plus: plus_entry, minus: minus_entry });
-        }
-    }
-    all
-}
-
-/// A power of two at least [`HEADROOM`] times the largest coordinate; 1 where scaling would push
-/// values out of the range of normal `f32` numbers and so lose bits.
-fn scale_for(largest: f64, fields: [&[Vec3]; 2]) -> f64 {
-    let wanted = if largest > 0.0 { (HEADROOM * largest).log2().ceil().exp2() } else { 1.0 };
-    let scale = wanted as f32;
-    let exact = |v: f32| (v * scale) / scale == v;
-    let all_exact = fields.iter().flat_map(|field| field.iter()).all(|v| v.to_array().into_iter().all(exact));
-    if scale.is_normal() && all_exact { f64::from(scale) } else { 1.0 }
-}
-
-/// Weights of all targets for given coordinates. A coordinate of the sign whose half was left out
-/// is below a millionth of the range: nothing.
-fn split_weights(coordinates: &[f32], halves: &[ComponentEntry]) -> Vec<f32> {
-    let mut weights = Vec::new();
-    for (&alpha, component) in coordinates.iter().zip(halves) {
-        for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
-            weights.extend(half.map(|half| (sign * alpha).max(0.0) / half.scale as f32));
-        }
-    }
-    weights
 }
 
 fn push_layer(

@@ -12,20 +12,23 @@ pub struct MorphWeights {
     halves: Vec<Half>,
 }
 
-/// One target: its weight is max(sign · coordinate, 0) / scale.
+/// One target: its weight is max(sign · coordinate, 0) / scale, or without the max if it stands alone.
 #[derive(Debug, Clone, Copy)]
 struct Half {
     target: usize,
     component: usize,
     sign: f32,
     scale: f32,
+    /// 0; −∞ for a component without the other half. Files of version 0.1 left out halves that their
+    /// examples did not use, but poses elsewhere may: then the weight is negative, which engines play
+    lowest: f32,
 }
 
 impl MorphWeights {
     /// As the file's table says of `model`, for meshes of `in_file` targets: room for weights is not made by
     /// the table's word alone. The table lists layers as the model does; those without components are in the
     /// table alone.
-    pub fn new(table: &Table, model: &Model, in_file: usize) -> Result<Self, GltfError> {
+    pub(crate) fn new(table: &Table, model: &Model, in_file: usize) -> Result<Self, GltfError> {
         let Some(entry) = &table.model else { return Ok(Self::default()) };
         let count = entry.targets.min(in_file);
         let mut halves = Vec::new();
@@ -34,6 +37,8 @@ impl MorphWeights {
         for entry in &entry.layers {
             let Some(layer) = layers.next_if(|layer| layer.name == entry.name) else { continue };
             for (index, component) in entry.components.iter().take(layer.component_count()).enumerate() {
+                let is_split = component.plus.is_some() && component.minus.is_some();
+                let lowest = if is_split { 0.0 } else { f32::NEG_INFINITY };
                 for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
                     let Some(half) = half else { continue };
                     if half.target >= count {
@@ -41,7 +46,8 @@ impl MorphWeights {
                         return Err(GltfError::table(format!("{problem} of {count}; fit the model again")));
                     }
                     let component = first_component + index;
-                    halves.push(Half { target: half.target, component, sign, scale: half.scale as f32 });
+                    let (target, scale) = (half.target, half.scale as f32);
+                    halves.push(Half { target, component, sign, scale, lowest });
                 }
             }
             first_component += layer.component_count();
@@ -63,7 +69,7 @@ impl MorphWeights {
     pub fn write(&self, coordinates: &[f32], weights: &mut [f32]) {
         weights.fill(0.0);
         for half in &self.halves {
-            weights[half.target] = (half.sign * coordinates[half.component]).max(0.0) / half.scale;
+            weights[half.target] = (half.sign * coordinates[half.component]).max(half.lowest) / half.scale;
         }
     }
 }

@@ -68,13 +68,13 @@ pub enum MotionError {
     },
 }
 
-/// Frames of one motion at most.
-pub const MOST_FRAMES: usize = 100_000;
-
 impl Motion {
+    /// Frames of one motion at most.
+    pub const MOST_FRAMES: usize = 100_000;
+
     /// A clip of the rig's own file, at its own keys or `rate` times a second.
     pub fn from_clip(file: &RigFile, clip: &Clip, rate: Option<f64>) -> Result<Self, MotionError> {
-        let times = clip_times(file, clip, rate)?;
+        let times = Self::times_of_clip(file, clip, rate)?;
         let poses = times.iter().map(|&time| file.sample(clip, time)).collect();
         Ok(Self { name: clip.name.clone(), times, poses })
     }
@@ -89,35 +89,35 @@ impl Motion {
         let step = self.duration() / (self.times.len().max(2) - 1) as f64;
         self.times.windows(2).all(|pair| (pair[1] - pair[0] - step).abs() < 0.01 * step)
     }
-}
 
-/// When a clip is looked at: at its own keys or `rate` times a second.
-pub fn clip_times(file: &RigFile, clip: &Clip, rate: Option<f64>) -> Result<Vec<f64>, MotionError> {
-    let keys = clip.key_times(file.layout());
-    if keys.is_empty() {
-        return Err(MotionError::StandsStill { clip: clip.name.clone() });
+    /// When a clip is looked at: at its own keys or `rate` times a second.
+    pub fn times_of_clip(file: &RigFile, clip: &Clip, rate: Option<f64>) -> Result<Vec<f64>, MotionError> {
+        let keys = clip.key_times(file.layout());
+        if keys.is_empty() {
+            return Err(MotionError::StandsStill { clip: clip.name.clone() });
+        }
+        Self::resampled(keys, rate)
     }
-    resampled(keys, rate)
-}
 
-/// The keys themselves, or times at equal distance from the first to the last: a loop that ends
-/// where it began still does. The distance is the nearest to `1/rate` that fits.
-pub fn resampled(keys: Vec<f64>, rate: Option<f64>) -> Result<Vec<f64>, MotionError> {
-    let too_long = |frames: f64| MotionError::TooLong { frames, limit: MOST_FRAMES };
-    let Some(rate) = rate else {
-        return if keys.len() > MOST_FRAMES { Err(too_long(keys.len() as f64)) } else { Ok(keys) };
-    };
-    if !(rate > 0.0 && rate.is_finite()) {
-        return Err(MotionError::Rate { rate });
+    /// The keys themselves, or times at equal distance from the first to the last: a loop that ends
+    /// where it began still does. The distance is the nearest to `1/rate` that fits.
+    pub fn resampled(keys: Vec<f64>, rate: Option<f64>) -> Result<Vec<f64>, MotionError> {
+        let too_long = |frames: f64| MotionError::TooLong { frames, limit: Self::MOST_FRAMES };
+        let Some(rate) = rate else {
+            return if keys.len() > Self::MOST_FRAMES { Err(too_long(keys.len() as f64)) } else { Ok(keys) };
+        };
+        if !(rate > 0.0 && rate.is_finite()) {
+            return Err(MotionError::Rate { rate });
+        }
+        let (first, last) = (keys[0], keys[keys.len() - 1]);
+        if first == last {
+            return Ok(vec![first]);
+        }
+        let steps = ((last - first) * rate).round().max(1.0);
+        if steps + 1.0 > Self::MOST_FRAMES as f64 {
+            return Err(too_long(steps + 1.0));
+        }
+        let at = |step: usize| first + (last - first) * step as f64 / steps;
+        Ok((0..=steps as usize).map(at).collect())
     }
-    let (first, last) = (keys[0], keys[keys.len() - 1]);
-    if first == last {
-        return Ok(vec![first]);
-    }
-    let steps = ((last - first) * rate).round().max(1.0);
-    if steps + 1.0 > MOST_FRAMES as f64 {
-        return Err(too_long(steps + 1.0));
-    }
-    let at = |step: usize| first + (last - first) * step as f64 / steps;
-    Ok((0..=steps as usize).map(at).collect())
 }

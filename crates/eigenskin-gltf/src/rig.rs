@@ -54,7 +54,7 @@ pub struct RigLayout {
     /// where the file's default transforms put the mesh
     pub scene_from_mesh: DAffine3,
     /// all nodes
-    pub graph: NodeGraph,
+    pub(crate) graph: NodeGraph,
 }
 
 /// A rig, where its parts are, and what there is to say about it.
@@ -161,7 +161,7 @@ pub fn weights_note(report: &WeightsReport) -> Option<String> {
 
 impl RigLayout {
     /// The pose that local node transforms (`node`) show.
-    pub fn pose(&self, locals: &[Local]) -> Pose {
+    pub(crate) fn pose(&self, locals: &[Local]) -> Pose {
         let globals = self.graph.globals(locals);
         self.pose_of_globals(&globals, locals)
     }
@@ -191,13 +191,13 @@ impl RigLayout {
 }
 
 /// A node that shows a mesh.
-struct ShownMesh {
-    node: usize,
-    mesh: usize,
-    skin: Option<usize>,
+pub(crate) struct ShownMesh {
+    pub node: usize,
+    pub mesh: usize,
+    pub skin: Option<usize>,
 }
 
-fn shown_meshes(document: &Document) -> Result<Vec<ShownMesh>, GltfError> {
+pub(crate) fn shown_meshes(document: &Document) -> Result<Vec<ShownMesh>, GltfError> {
     let mut shown = Vec::new();
     for (node, entry) in document.array("nodes").iter().enumerate() {
         let place = || format!("nodes[{node}]");
@@ -277,7 +277,7 @@ fn choose(
 }
 
 /// Names of entries; those without one, or with one that others have too, get their number.
-fn names_of(document: &Document, key: &str, what: &str, indices: &[usize]) -> Vec<String> {
+pub(crate) fn names_of(document: &Document, key: &str, what: &str, indices: &[usize]) -> Vec<String> {
     let given: Vec<&str> = indices.iter().map(|&i| name_of(&document.array(key)[i])).collect();
     let unique = |name: &str| !name.is_empty() && given.iter().filter(|other| **other == name).count() == 1;
     given
@@ -287,7 +287,7 @@ fn names_of(document: &Document, key: &str, what: &str, indices: &[usize]) -> Ve
         .collect()
 }
 
-fn distinct(values: impl Iterator<Item = usize>) -> Vec<usize> {
+pub(crate) fn distinct(values: impl Iterator<Item = usize>) -> Vec<usize> {
     let mut seen = Vec::new();
     for value in values {
         if !seen.contains(&value) {

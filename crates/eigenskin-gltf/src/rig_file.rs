@@ -2,22 +2,25 @@
 
 use std::sync::Arc;
 
+use eigenskin_core::glam::Vec4;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 
-use crate::WriteError;
 use crate::clip::Clip;
 use crate::document::Document;
 use crate::error::GltfError;
 use crate::limits::Counts;
 use crate::motion::Motion;
+use crate::nodes::name_of;
 use crate::orientation::{self, Orientation};
 use crate::pose_keys;
+use crate::read::{FileKind, ReadOptions};
 use crate::rig::{self, FoundRig, RigLayout};
+use crate::sculpts::ShapeKey;
 use crate::skin_weights::{self, Former};
 use crate::table::Table;
-use crate::{FileKind, ReadOptions};
-use crate::{from_rig, targets};
+use crate::write_error::WriteError;
+use crate::{from_rig, primitives, sculpts, targets};
 
 /// A rig, the document it stands in, its clips, and what there is to say about it.
 ///
@@ -210,6 +213,31 @@ impl RigFile {
         layout.primitives.iter().filter_map(with_vertices).collect()
     }
 
+    /// Morph targets of the file's own; of the mesh that has most.
+    pub fn own_target_count(&self) -> usize {
+        // The document was read, so its meshes are there.
+        targets::counts(&self.document, &self.layout)
+            .map_or(0, |counts| counts.into_iter().max().unwrap_or(0))
+    }
+
+    /// The file's own morph targets by name, in its order. Targets of several meshes with one name are
+    /// one shape key. Those without a name are left out.
+    pub fn shape_keys(&self) -> Result<Vec<ShapeKey>, GltfError> {
+        sculpts::read_shape_keys(&self.document, &self.layout, self.rig.vertex_count())
+    }
+
+    /// Tangents at rest (`vertex`; w is the handedness, 1 or −1), of unit length; `None` when the file has
+    /// none at all. Where one is missing or has no length, some direction of the surface stands for it.
+    pub fn tangents(&self) -> Result<Option<Vec<Vec4>>, GltfError> {
+        primitives::tangents(&self.document, &self.layout, self.rig.mesh().normals())
+    }
+
+    /// The name of the mesh node, of a rig without joints.
+    pub fn mesh_node_name(&self) -> Option<&str> {
+        let node = self.document.array("nodes").get(self.layout.root_node)?;
+        self.layout.skin.is_none().then(|| name_of(node))
+    }
+
     /// The animations of the file, in its order.
     pub fn clips(&self) -> &[Clip] {
         &self.clips
@@ -231,7 +259,7 @@ impl RigFile {
     }
 
     /// `wanted`, with a number when the file has a clip of that name.
-    pub(crate) fn unused_clip_name(&self, wanted: &str) -> String {
+    pub fn unused_clip_name(&self, wanted: &str) -> String {
         let mut name = wanted.to_string();
         let mut number = 2;
         while self.clip_named(&name).is_some() {

@@ -31,12 +31,12 @@ pub struct ShapeKey {
 }
 
 /// A node of this name, where there is one, holds the sculpts: other meshes beside it are none.
-pub const GROUP: &str = "sculpts";
+const GROUP: &str = "sculpts";
 
 /// The sculpts of a document: mesh nodes without a skin, in the file's order. Left out are meshes
 /// that hang on joints (eyes, props), the node named `rig_node` (a rig without joints), and all
 /// that is not below the node named "sculpts" if there is one.
-pub fn read_nodes(document: &Document, rig_node: Option<&str>) -> Result<Vec<SculptNode>, GltfError> {
+pub fn sculpts_of(document: &Document, rig_node: Option<&str>) -> Result<Vec<SculptNode>, GltfError> {
     let graph = NodeGraph::read(document)?;
     let globals = graph.default_globals();
     let nodes = document.array("nodes");
@@ -79,7 +79,7 @@ pub fn read_nodes(document: &Document, rig_node: Option<&str>) -> Result<Vec<Scu
 
 /// The morph targets of a rig's meshes by name, in the file's order. Targets of several meshes with
 /// one name are one shape key. Those without a name are left out.
-pub fn read_shape_keys(
+pub(crate) fn read_shape_keys(
     document: &Document,
     layout: &RigLayout,
     vertex_count: usize,

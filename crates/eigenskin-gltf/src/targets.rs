@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::accessor;
 use super::append::{self, remove_key};
-use super::clip::{Channel, Clip, Path};
+use super::clip::{Channel, ChannelPath, Clip};
 use super::document::Document;
 use super::error::GltfError;
 use super::rig::{FoundRig, RigLayout};
@@ -238,8 +238,10 @@ pub fn widen_weights_channels(
     added: usize,
 ) -> Result<(), GltfError> {
     for (index, clip) in clips.iter().enumerate() {
-        let channels =
-            clip.channels.iter().filter(|c| c.path == Path::Weights && layout.mesh_nodes.contains(&c.node));
+        let channels = clip
+            .channels
+            .iter()
+            .filter(|c| c.path == ChannelPath::Weights && layout.mesh_nodes.contains(&c.node));
         for channel in channels {
             let own = own_count_of_node(document, layout, own, channel.node)?;
             let mut values = Vec::new();
@@ -360,7 +362,7 @@ fn strip_animations(
         if ours == Some(clip.name.as_str()) {
             continue;
         }
-        for channel in clip.channels.iter().filter(|c| c.path == Path::Weights) {
+        for channel in clip.channels.iter().filter(|c| c.path == ChannelPath::Weights) {
             let own = own_of_node.iter().find(|(node, _)| *node == channel.node).map_or(0, |&(_, own)| own);
             if own > 0 && own <= channel.width() {
                 kept.push((left.len(), channel.clone(), own));

@@ -23,7 +23,7 @@ pub struct FileInProgress {
     temporary: PathBuf,
 }
 
-/// Temporary files that exist now, for [`abandon_unfinished`].
+/// Temporary files and folders that exist now, for [`abandon_unfinished`].
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 /// Removes the temporary files of everything that is being written, and lets nothing be begun or
@@ -32,7 +32,7 @@ static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 pub fn abandon_unfinished() {
     let unfinished = unfinished();
     for path in unfinished.iter() {
-        let _ = std::fs::remove_file(path);
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
     // Never given back: another thread would make a file that nobody removes.
     std::mem::forget(unfinished);
@@ -86,6 +86,68 @@ impl Write for FileInProgress {
     }
 }
 
+/// Several files of one folder that appear there together when they are finished. Dropped before that,
+/// they leave nothing behind.
+#[derive(Debug)]
+pub struct FolderInProgress {
+    folder: PathBuf,
+    /// whether it is new
+    is_new: bool,
+    /// where the files are for now: inside `folder`, so that moving them is renaming
+    temporary: Option<tempfile::TempDir>,
+    /// its path, as it was registered
+    registered: PathBuf,
+    names: Vec<String>,
+}
+
+impl FolderInProgress {
+    /// Begins files in `folder`, which is made when it is missing.
+    pub fn new(folder: &Path) -> std::io::Result<Self> {
+        let is_new = !folder.exists();
+        std::fs::create_dir_all(folder)?;
+        let mut unfinished = unfinished();
+        let temporary =
+            tempfile::Builder::new().prefix(".eigenskin-").tempdir_in(std::path::absolute(folder)?)?;
+        let registered = temporary.path().to_path_buf();
+        unfinished.insert(registered.clone());
+        Ok(Self { folder: folder.into(), is_new, temporary: Some(temporary), registered, names: Vec::new() })
+    }
+
+    /// Adds a file.
+    pub fn write_file(&mut self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let mut file = std::fs::File::create(self.registered.join(name))?;
+        file.write_all(bytes)?;
+        if let Some(permissions) = permissions_for(&self.folder.join(name), &self.folder) {
+            file.set_permissions(permissions)?;
+        }
+        file.sync_all()?;
+        self.names.push(name.to_string());
+        Ok(())
+    }
+
+    /// Moves all files into place.
+    pub fn finish(mut self) -> std::io::Result<()> {
+        self.is_new = false;
+        let _held = unfinished();
+        for name in &self.names {
+            std::fs::rename(self.registered.join(name), self.folder.join(name))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for FolderInProgress {
+    fn drop(&mut self) {
+        let mut unfinished = unfinished();
+        self.temporary = None;
+        unfinished.remove(&self.registered);
+        if self.is_new {
+            // Stays where somebody else put something into it.
+            let _ = std::fs::remove_dir(&self.folder);
+        }
+    }
+}
+
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -134,5 +196,36 @@ mod tests {
         assert_eq!(std::fs::read(path.join("inside")).unwrap(), b"kept");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(write_file(&folder.path().join("no/such/folder.glb"), b"x").is_err());
+    }
+
+    #[test]
+    fn files_of_a_folder_appear_together_or_not_at_all() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("new");
+        let visible = || {
+            let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+            names.retain(|name| !name.starts_with('.'));
+            names.sort();
+            names
+        };
+        let mut begun = FolderInProgress::new(&folder).unwrap();
+        begun.write_file("a", b"1").unwrap();
+        assert!(visible().is_empty());
+        drop(begun);
+        assert!(!folder.exists());
+
+        let mut begun = FolderInProgress::new(&folder).unwrap();
+        begun.write_file("a", b"1").unwrap();
+        begun.write_file("b", b"2").unwrap();
+        begun.finish().unwrap();
+        assert_eq!(visible(), ["a", "b"]);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
+
+        let mut begun = FolderInProgress::new(&folder).unwrap();
+        begun.write_file("a", b"3").unwrap();
+        drop(begun);
+        assert_eq!(std::fs::read(folder.join("a")).unwrap(), b"1");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
     }
 }

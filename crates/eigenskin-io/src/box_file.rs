@@ -30,7 +30,7 @@ pub struct BoxFile {
     pub externals: BTreeMap<String, ExternalCommand>,
 }
 
-/// Why a file is no black box. Deformers count from 1.
+/// Why a file describes no deformer stack. Deformers count from 1.
 #[derive(Debug, thiserror::Error)]
 pub enum BoxFileError {
     /// The operating system refused.
@@ -42,7 +42,7 @@ pub enum BoxFileError {
         error: std::io::Error,
     },
     /// Not TOML, or no deformers in it.
-    #[error("{} is no black box ({problem}); write [[deformer]] with kind = \"linear\" or another kind", path.display())]
+    #[error("{} is not a valid deformer-stack file ({problem}); write [[deformer]] with kind = \"linear\" or another kind", path.display())]
     Form {
         /// the file
         path: PathBuf,
@@ -113,7 +113,9 @@ impl BoxFile {
     pub fn open(&self, rig: &Arc<Rig>) -> Result<BoundStack, DeformerError> {
         self.stack.bind_with(rig, &mut |name| match self.externals.get(name) {
             Some(command) => Ok(Box::new(ExternalBox::start(command, rig)?)),
-            None => Err(BlackBoxError::Failed(format!("the box file has no command for {name:?}"))),
+            None => {
+                Err(BlackBoxError::Failed(format!("the deformer-stack file has no command for {name:?}")))
+            }
         })
     }
 }

@@ -10,6 +10,7 @@ pub mod bvh;
 pub mod error;
 pub mod external_box;
 pub mod frame_file;
+mod joint_map;
 pub mod npz;
 pub mod pose_file;
 pub mod posed_shapes;
@@ -24,12 +25,10 @@ use std::sync::Arc;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 pub use eigenskin_gltf as gltf;
-use eigenskin_gltf::document::{Document, LARGEST_FILE};
-use eigenskin_gltf::table::Table;
 use eigenskin_gltf::{
-    ExampleList, FileKind, ModelWriteOptions, ModelWriteReport, ReadOptions, RigFile, SimulationRecord,
-    example_list_glb, example_list_of, examples_glb, examples_of, model_glb, model_of, other_kind, rig_glb,
-    rig_of,
+    Document, ExampleList, FileKind, GltfError, LARGEST_FILE, ModelWriteOptions, ModelWriteReport,
+    ReadOptions, RigFile, SimulationRecord, SkinSummary, example_list_glb, example_list_of, examples_glb,
+    examples_of, model_glb, model_of, rig_glb, rig_of,
 };
 
 pub use box_file::{BoxFile, BoxFileError, read_box};
@@ -37,7 +36,7 @@ pub use bvh::{Bvh, BvhError};
 pub use error::{ReadError, WriteError};
 pub use external_box::{ExternalBox, ExternalCommand};
 pub use npz::NpzError;
-pub use retarget::{CarryOptions, JointMap, Matching};
+pub use retarget::{JointMap, JointMapError, Matching, RetargetOptions, read_joint_map};
 pub use vertex_cache::{
     SculptedShape, VertexCache, examples_from_clip, examples_from_sculpts, examples_from_shape_keys,
     read_cache, read_obj_folder, read_sculpt,
@@ -46,18 +45,20 @@ pub use vertex_cache::{
 /// What a file is, without reading its geometry.
 pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
     match Format::of(path)? {
-        Format::Gltf => {
-            let bytes = whole_file::read(path, LARGEST_FILE)
-                .map_err(|error| ReadError::Io { path: path.into(), error })?;
-            Document::json_from_bytes(&bytes)
-                .and_then(|document| Table::find(&document))
-                .and_then(|table| FileKind::of_table(table.as_ref()))
-                .map_err(|error| gltf_error(path, error))
-        }
+        Format::Gltf => gltf::file_kind(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => {
             let has_examples = npz::has_examples(path).map_err(|error| npz_error(path, error))?;
             Ok(if has_examples { FileKind::Examples } else { FileKind::Rig })
         }
+    }
+}
+
+/// The skins of a file that a mesh is shown with, to choose one by [`ReadOptions::skin`]; none for a rig
+/// without joints and for a numpy bundle, which has one skeleton at most.
+pub fn read_skins(path: &Path) -> Result<Vec<SkinSummary>, ReadError> {
+    match Format::of(path)? {
+        Format::Gltf => gltf::read_skins(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
+        Format::Npz => Ok(Vec::new()),
     }
 }
 
@@ -104,14 +105,7 @@ pub fn read_example_list(path: &Path, options: &ReadOptions) -> Result<(RigFile,
 /// How the examples of a file were simulated; `None` when the file does not say so.
 pub fn read_simulation(path: &Path) -> Result<Option<SimulationRecord>, ReadError> {
     match Format::of(path)? {
-        Format::Gltf => {
-            let bytes = whole_file::read(path, LARGEST_FILE)
-                .map_err(|error| ReadError::Io { path: path.into(), error })?;
-            Document::json_from_bytes(&bytes)
-                .and_then(|document| Table::find(&document))
-                .and_then(|table| table.map_or(Ok(None), |table| table.simulation()))
-                .map_err(|error| gltf_error(path, error))
-        }
+        Format::Gltf => gltf::read_simulation(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => Ok(None),
     }
 }
@@ -125,7 +119,7 @@ pub fn read_model(path: &Path) -> Result<(RigFile, Model), ReadError> {
         }
         Format::Npz => {
             let kind = file_kind(path)?;
-            Err(gltf_error(path, other_kind(kind, FileKind::Model)))
+            Err(gltf_error(path, GltfError::other_kind(kind, FileKind::Model)))
         }
     }
 }
@@ -185,9 +179,11 @@ impl Format {
 }
 
 fn load_document(path: &Path) -> Result<Document, ReadError> {
-    let bytes =
-        whole_file::read(path, LARGEST_FILE).map_err(|error| ReadError::Io { path: path.into(), error })?;
-    Document::from_bytes(&bytes, path.parent()).map_err(|error| gltf_error(path, error))
+    Document::from_bytes(&load_bytes(path)?, path.parent()).map_err(|error| gltf_error(path, error))
+}
+
+fn load_bytes(path: &Path) -> Result<Vec<u8>, ReadError> {
+    whole_file::read(path, LARGEST_FILE).map_err(|error| ReadError::Io { path: path.into(), error })
 }
 
 fn read_bundle(
@@ -206,7 +202,8 @@ fn read_bundle(
     Ok((file, bundle))
 }
 
-fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
+/// Writes the bytes of a GLB, whole or not at all.
+pub fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
     let is_glb = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb"));
     if !is_glb {
         return Err(WriteError::NotGlb { path: path.into() });
@@ -214,10 +211,15 @@ fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
     atomic::write_file(path, glb).map_err(|error| WriteError::Io { path: path.into(), error })
 }
 
-fn gltf_error(path: &Path, error: gltf::GltfError) -> ReadError {
+fn gltf_error(path: &Path, error: GltfError) -> ReadError {
     ReadError::Gltf { path: path.into(), error: Box::new(error) }
 }
 
 fn npz_error(path: &Path, error: NpzError) -> ReadError {
     ReadError::Npz { path: path.into(), error: Box::new(error) }
 }
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

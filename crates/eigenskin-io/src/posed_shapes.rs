@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 
 use eigenskin_core::glam::Vec3;
 
-use crate::atomic::{self, FileInProgress};
+use crate::atomic::{FileInProgress, FolderInProgress};
 use crate::error::WriteError;
 use crate::vertex_cache::obj::obj_text;
 use crate::vertex_cache::pc2;
 
-/// A folder of files `frame-0001.obj`, `frame-0002.obj` ….
+/// A folder of files `frame-0001.obj`, `frame-0002.obj` …, which appear when all are there.
 #[derive(Debug)]
 pub struct ObjFrames {
     folder: PathBuf,
+    files: FolderInProgress,
     digits: usize,
     written: usize,
     triangles: Vec<[u32; 3]>,
@@ -25,30 +26,40 @@ pub struct ObjFrames {
 impl ObjFrames {
     /// Begins `frames` files in `folder`, which is made when it is missing.
     pub fn new(folder: &Path, triangles: &[[u32; 3]], frames: usize) -> Result<Self, WriteError> {
-        std::fs::create_dir_all(folder).map_err(|error| WriteError::Io { path: folder.into(), error })?;
+        let files =
+            FolderInProgress::new(folder).map_err(|error| WriteError::Io { path: folder.into(), error })?;
         let digits = frames.to_string().len().max(4);
-        Ok(Self { folder: folder.into(), digits, written: 0, triangles: triangles.to_vec() })
+        Ok(Self { folder: folder.into(), files, digits, written: 0, triangles: triangles.to_vec() })
     }
 
     /// Writes the next frame; `positions` and `normals` are `vertex`. Numbers read back exactly.
     pub fn push(&mut self, positions: &[Vec3], normals: &[Vec3]) -> Result<(), WriteError> {
         let text = obj_text(positions, normals, &self.triangles);
-        let path = self.path_of(self.written + 1);
-        atomic::write_file(&path, text.as_bytes()).map_err(|error| WriteError::Io { path, error })?;
+        let name = self.name_of(self.written + 1);
+        let path = self.folder.join(&name);
+        self.files.write_file(&name, text.as_bytes()).map_err(|error| WriteError::Io { path, error })?;
         self.written += 1;
         Ok(())
     }
 
     /// Whether the folder has a frame after the last one written: left from a longer motion.
     pub fn has_older_frames(&self) -> bool {
-        self.path_of(self.written + 1).exists()
+        self.folder.join(self.name_of(self.written + 1)).exists()
+    }
+
+    /// Moves the files into place.
+    pub fn finish(self) -> Result<(), WriteError> {
+        self.files.finish().map_err(|error| WriteError::Io { path: self.folder, error })
     }
 
     /// The file of a frame, counted from one.
-    pub fn path_of(&self, frame: usize) -> PathBuf {
-        self.folder.join(format!("frame-{frame:0digits$}.obj", digits = self.digits))
+    fn name_of(&self, frame: usize) -> String {
+        format!("frame-{frame:0digits$}.obj", digits = self.digits)
     }
 }
+
+/// What comes before the points of a cache.
+const HEADER_BYTES: usize = 32;
 
 /// A point cache: all frames in one file.
 #[derive(Debug)]
@@ -73,6 +84,11 @@ impl Pc2Writer {
         };
         let file = begin().map_err(|error| WriteError::Io { path: path.into(), error })?;
         Ok(Self { path: path.into(), file, points, left: frames })
+    }
+
+    /// Size of a cache of `frames` frames of `points` points.
+    pub fn bytes(points: usize, frames: usize) -> usize {
+        HEADER_BYTES + std::mem::size_of::<Vec3>() * points * frames
     }
 
     /// Writes the next frame, `vertex`.
@@ -118,6 +134,7 @@ mod tests {
         expected.extend(b"\0\0\x80\x3f\0\0\0\x40\0\0\0\xbf");
         expected.extend([0; 12]);
         assert_eq!(std::fs::read(&path).unwrap(), expected);
+        assert_eq!(Pc2Writer::bytes(1, 2), expected.len());
 
         let unfinished = Pc2Writer::new(&path, 1, 2).unwrap();
         assert!(unfinished.finish().is_err());
@@ -132,14 +149,16 @@ mod tests {
         let mut frames = ObjFrames::new(&inside, &[[0, 1, 2]], 2).unwrap();
         let positions = [Vec3::ZERO, Vec3::X, Vec3::new(0.1, 1e-7, -2.0)];
         frames.push(&positions, &[Vec3::Z; 3]).unwrap();
+        assert!(!inside.join("frame-0001.obj").exists());
+        assert!(!frames.has_older_frames());
+        std::fs::write(inside.join("frame-0002.obj"), "").unwrap();
+        assert!(frames.has_older_frames());
+        frames.finish().unwrap();
         let text = std::fs::read_to_string(inside.join("frame-0001.obj")).unwrap();
         assert_eq!(
             text,
             "v 0 0 0\nv 1 0 0\nv 0.1 0.0000001 -2\nvn 0 0 1\nvn 0 0 1\nvn 0 0 1\nf 1//1 2//2 3//3\n"
         );
-        assert!(!frames.has_older_frames());
-        std::fs::write(inside.join("frame-0002.obj"), "").unwrap();
-        assert!(frames.has_older_frames());
-        assert!(ObjFrames::new(&inside, &[], 12345).unwrap().path_of(7).ends_with("frame-00007.obj"));
+        assert_eq!(ObjFrames::new(&inside, &[], 12345).unwrap().name_of(7), "frame-00007.obj");
     }
 }

@@ -1,6 +1,6 @@
 //! Motions for a rig from another character's clips or from motion capture.
 //!
-//! Carrying a motion over ([`carry_bvh`], [`carry_clip`]): a matched joint turns against the
+//! Retargeting ([`retarget_bvh`], [`retarget_clip`]): a matched joint turns against the
 //! nearest matched joint above it as its source turns against *that* joint's source, both measured
 //! from rest (a BVH's zero pose, a rig's bind) and in the axes of the scene. Source joints in
 //! between are thereby added up, and joints that nothing matches keep their rest. Above joints, in
@@ -12,18 +12,17 @@ use eigenskin_core::glam::{DAffine3, DQuat, DVec3};
 use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::skeleton::Skeleton;
 
-use eigenskin_gltf::RigFile;
-use eigenskin_gltf::clip::Clip;
-use eigenskin_gltf::motion::{MOST_FRAMES, Motion, MotionError, clip_times, resampled};
+use eigenskin_gltf::{Clip, Motion, MotionError, RigFile};
 
 use crate::bvh::Bvh;
+pub use crate::joint_map::{JointMapError, read_joint_map};
 
 /// Target joint → source joint, by names.
 pub type JointMap = BTreeMap<String, String>;
 
-/// How to carry a motion over.
+/// How to retarget a motion.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct CarryOptions {
+pub struct RetargetOptions {
     /// which joint moves which; without it joints of equal names
     pub map: Option<JointMap>,
     /// keys a second; without it the source's own keys
@@ -33,7 +32,7 @@ pub struct CarryOptions {
     pub align: bool,
 }
 
-/// Which joints a motion was carried between.
+/// Which joints a motion was retargeted between.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Matching {
     /// (target joint, source joint)
@@ -48,11 +47,11 @@ pub struct Matching {
 
 /// A BVH's motion on the joints of a rig. The root starts where the rig rests and moves from there,
 /// its steps scaled by the length of the bones.
-pub fn carry_bvh(
+pub fn retarget_bvh(
     target: &RigFile,
     bvh: &Bvh,
     name: &str,
-    options: &CarryOptions,
+    options: &RetargetOptions,
 ) -> Result<(Motion, Matching), MotionError> {
     let source = Source {
         names: bvh.joints().iter().map(|joint| joint.name.clone()).collect(),
@@ -61,27 +60,28 @@ pub fn carry_bvh(
         rest: bvh.zero_positions(),
         origin: Some(bvh.pose_at(0.0).positions),
     };
-    let carrier = Carrier::new(target, &source, options)?;
-    let keys = (0..bvh.frame_count().min(MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
-    let times = resampled(keys, options.rate)?;
+    let retargeter = Retargeter::new(target, &source, options)?;
+    let keys =
+        (0..bvh.frame_count().min(Motion::MOST_FRAMES + 1)).map(|i| i as f64 * bvh.frame_time()).collect();
+    let times = Motion::resampled(keys, options.rate)?;
     let controls: Vec<f64> = target.rig().controls().iter().map(|control| control.default).collect();
     let poses = times
         .iter()
         .map(|&time| {
             let pose = bvh.pose_at(time);
-            carrier.pose(&pose.rotations, &pose.positions, controls.clone())
+            retargeter.pose(&pose.rotations, &pose.positions, controls.clone())
         })
         .collect();
-    Ok((Motion { name: name.into(), times, poses }, carrier.matching))
+    Ok((Motion { name: name.into(), times, poses }, retargeter.matching))
 }
 
 /// Another character's clip on the joints of a rig, measured from each one's bind; root
 /// translations scaled by the length of the bones, controls by equal names.
-pub fn carry_clip(
+pub fn retarget_clip(
     target: &RigFile,
     source_file: &RigFile,
     clip: &Clip,
-    options: &CarryOptions,
+    options: &RetargetOptions,
 ) -> Result<(Motion, Matching), MotionError> {
     let skeleton = source_file.rig().skeleton();
     let scene_from_mesh = source_file.layout().scene_from_mesh;
@@ -91,8 +91,8 @@ pub fn carry_clip(
         rest: rest_positions(skeleton, scene_from_mesh),
         origin: None,
     };
-    let carrier = Carrier::new(target, &source, options)?;
-    let times = clip_times(source_file, clip, options.rate)?;
+    let retargeter = Retargeter::new(target, &source, options)?;
+    let times = Motion::times_of_clip(source_file, clip, options.rate)?;
     let source_controls = source_file.rig().controls();
     let poses = times
         .iter()
@@ -110,10 +110,10 @@ pub fn carry_clip(
                 found.map_or(wanted.default, |control| pose.controls[control])
             };
             let controls = target.rig().controls().iter().map(control).collect();
-            carrier.pose(&rotations, &positions, controls)
+            retargeter.pose(&rotations, &positions, controls)
         })
         .collect();
-    Ok((Motion { name: clip.name.clone(), times, poses }, carrier.matching))
+    Ok((Motion { name: clip.name.clone(), times, poses }, retargeter.matching))
 }
 
 /// Joints that a motion was made for.
@@ -129,7 +129,7 @@ struct Source {
 }
 
 /// What is to be done for each joint of the target, once per frame.
-struct Carrier {
+struct Retargeter {
     /// reference joints before those that refer to them
     order: Vec<usize>,
     /// `joint`
@@ -167,8 +167,8 @@ impl Turn {
     }
 }
 
-impl Carrier {
-    fn new(target: &RigFile, source: &Source, options: &CarryOptions) -> Result<Self, MotionError> {
+impl Retargeter {
+    fn new(target: &RigFile, source: &Source, options: &RetargetOptions) -> Result<Self, MotionError> {
         let skeleton = target.rig().skeleton();
         let scene_from_mesh = target.layout().scene_from_mesh;
         let rest = rest_positions(skeleton, scene_from_mesh);

@@ -6,6 +6,7 @@
 use std::time::Instant;
 
 use eigenskin_characters::{Character, hand};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_sim::jobs::{Job, SamplingParams, jobs};
 use eigenskin_sim::simulation::{Simulation, SimulationParams};
 
@@ -21,15 +22,20 @@ fn main() {
         params.tissue.fill.most_cells = cubes;
         params.tissue.fill.fewest_cells = cubes / 2;
         let start = Instant::now();
-        let simulation = Simulation::new(hand.rig.clone(), &jobs, &[], &params).unwrap();
+        let simulation = Simulation::new(hand.rig.clone(), &jobs, &[], &params, &Unwatched).unwrap();
         let filling = start.elapsed().as_secs_f64();
         let lattice = &simulation.tissue().filling.lattice;
         let factor = simulation.solver().unwrap().factor_entries() * size_of::<f64>();
         forget_memory();
         let [one, two] = [1, 2].map(|threads| seconds(&simulation, &jobs, threads) / poses as f64);
         let memory = megabytes().map_or("–".to_string(), |megabytes| format!("{megabytes:.0} MB"));
-        let alone =
-            Simulation::new(hand.rig.clone(), &jobs, &[], &SimulationParams { contact: None, ..params });
+        let alone = Simulation::new(
+            hand.rig.clone(),
+            &jobs,
+            &[],
+            &SimulationParams { contact: None, ..params },
+            &Unwatched,
+        );
         let alone = seconds(&alone.unwrap(), &jobs, 1) / poses as f64;
         println!(
             "{:>6}  {:>8}  {filling:>5.1} s  {:>3.0} MB  {memory:>6}  {one:>8.2}  {two:>9.2}  {:>5.2}  {alone:>20.2}",
@@ -59,7 +65,7 @@ fn some_jobs(hand: &Character) -> Vec<Job> {
 fn seconds(simulation: &Simulation, jobs: &[Job], threads: usize) -> f64 {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     let start = Instant::now();
-    let results = pool.install(|| simulation.run_all(jobs, |_, _| ())).unwrap();
+    let results = pool.install(|| simulation.run_all(jobs, |_, _| Ok(()), &Unwatched)).unwrap();
     assert!(results.iter().all(|result| result.failed.is_empty()));
     start.elapsed().as_secs_f64()
 }

@@ -4,10 +4,12 @@
 //! its cube has a copy for each. The right one is the one just below the skin.
 
 use eigenskin_core::glam::DVec3;
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
 use crate::lattice::{Embedded, Filling};
 use crate::surface::Surface;
+use crate::tissue::FILLING;
 
 /// Every vertex of a mesh as part of a lattice.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,23 +28,28 @@ pub struct Embedding {
 const BELOW: f64 = 0.125;
 /// Parts that are carried along follow one cell as a whole up to this size, in cube edges.
 const CARRIED_AS_ONE: f64 = 3.0;
+/// Who watches is asked once for so many points.
+const POINTS_PER_LOOK: usize = 64;
 
 /// Ties the vertices of the surface's mesh to the lattice.
-pub fn embed(surface: &Surface, filling: &Filling) -> Embedding {
+pub fn embed(surface: &Surface, filling: &Filling, progress: &dyn Progress) -> Result<Embedding, Cancelled> {
     let lattice = &filling.lattice;
     let common = common_cells(surface, filling);
     // Seams stay closed: one cell per welded point, not per vertex.
     let cells: Vec<usize> = (0..surface.points.len())
         .into_par_iter()
         .map(|point| {
+            if point % POINTS_PER_LOOK == 0 {
+                progress.doing(FILLING)?;
+            }
             let at = lattice.lattice_from_mesh(surface.points[point]);
-            match surface.component_of_point[point].map(|component| common[component as usize]) {
+            Ok(match surface.component_of_point[point].map(|component| common[component as usize]) {
                 Some(Carrier::Skin) => cell_below(filling, at, surface.normals[point]),
                 Some(Carrier::Cell(cell)) => cell,
                 Some(Carrier::Nearest) | None => filling.nearest_cell(at),
-            }
+            })
         })
-        .collect();
+        .collect::<Result<_, Cancelled>>()?;
     let mut embedding = Embedding {
         vertices: Vec::with_capacity(surface.point_of_vertex.len()),
         largest_extrapolation: 0.0,
@@ -60,7 +67,7 @@ pub fn embed(surface: &Surface, filling: &Filling) -> Embedding {
             embedding.furthest_vertex = vertex;
         }
     }
-    embedding
+    Ok(embedding)
 }
 
 /// How the points of a component find their cells.
@@ -129,12 +136,15 @@ fn distance_to_cube(filling: &Filling, cell: usize, at: DVec3) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use eigenskin_core::progress::Unwatched;
+
     use super::*;
     use crate::lattice::{FillParams, fill};
     use crate::test_support::{add_box, add_cylinder, mesh_of, sphere};
 
     fn filled(surface: &Surface, edge: f64) -> Filling {
-        fill(surface, 0.0, &[], &FillParams { edge: Some(edge), ..FillParams::default() }).unwrap()
+        fill(surface, 0.0, &[], &FillParams { edge: Some(edge), ..FillParams::default() }, &Unwatched)
+            .unwrap()
     }
 
     #[test]
@@ -143,7 +153,7 @@ mod tests {
         let mesh = mesh_of(&points, &triangles);
         let surface = Surface::of(&mesh, &[]).unwrap();
         let filling = filled(&surface, 0.23);
-        let embedding = embed(&surface, &filling);
+        let embedding = embed(&surface, &filling, &Unwatched).unwrap();
         for (vertex, embedded) in embedding.vertices.iter().enumerate() {
             let at = filling.lattice.at(embedded, &filling.lattice.nodes);
             let truth = filling.lattice.lattice_from_mesh(mesh.positions()[vertex].as_dvec3());
@@ -170,7 +180,7 @@ mod tests {
         for edge in [1.0, 0.83, 0.61] {
             let filling = filled(&surface, edge);
             assert_eq!(filling.piece_count, 2, "edge {edge}");
-            let embedding = embed(&surface, &filling);
+            let embedding = embed(&surface, &filling, &Unwatched).unwrap();
             let left_piece = filling.piece_of_cell[embedding.vertices[0].cell as usize];
             for (vertex, embedded) in embedding.vertices.iter().enumerate() {
                 let is_left = filling.piece_of_cell[embedded.cell as usize] == left_piece;
@@ -191,7 +201,7 @@ mod tests {
         let surface = Surface::of(&mesh_of(&points, &triangles), &[]).unwrap();
         let filling = filled(&surface, 0.5);
         assert_eq!(filling.dropped.len(), 1);
-        let embedding = embed(&surface, &filling);
+        let embedding = embed(&surface, &filling, &Unwatched).unwrap();
         let cells = |range: std::ops::Range<usize>| {
             let mut cells: Vec<u32> = embedding.vertices[range].iter().map(|e| e.cell).collect();
             cells.dedup();

@@ -1,6 +1,7 @@
 //! A body in balance, what it took to get there, and why there may be none.
 
 use eigenskin_core::glam::{DAffine3, DVec3};
+use eigenskin_core::progress::Cancelled;
 
 /// A body at rest under its loads.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +50,7 @@ pub struct ContactCost {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SolveError {
     /// the factorisation does not fit into memory
-    #[error("the stiffness matrix of {unknowns} unknowns does not fit into memory: use larger cubes")]
+    #[error("the stiffness matrix of {unknowns} unknowns does not fit into memory: use larger cells")]
     TooLarge {
         /// three per node
         unknowns: usize,
@@ -84,7 +85,7 @@ pub enum SolveError {
     },
     /// skin went through skin
     #[error(
-        "skin is {depth:.2} cube edges within other skin after one step: move the bones by smaller turns"
+        "skin is {depth:.2} cell edges within other skin after one step: move the bones by smaller turns"
     )]
     TooDeep {
         /// of the deepest point, in cube edges
@@ -92,7 +93,7 @@ pub enum SolveError {
     },
     /// too many steps
     #[error(
-        "not in balance after {iterations} Newton steps (the last one moved a node by {step:.1e} cube edges): move the bones by smaller turns, or allow more steps"
+        "not in balance after {iterations} Newton steps (the last one moved a node by {step:.1e} cell edges): move the bones by smaller turns, or allow more steps"
     )]
     NotConverged {
         /// steps taken
@@ -100,4 +101,7 @@ pub enum SolveError {
         /// the last one, in cube edges
         step: f64,
     },
+    /// ended from outside
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }

@@ -1,6 +1,7 @@
 //! From one pose to another in small turns: each solution is the start of the next.
 
 use eigenskin_core::glam::{DAffine3, DVec3};
+use eigenskin_core::progress::Progress;
 
 use crate::contact::ContactRow;
 use crate::equilibrium::{ContactCost, Equilibrium, SolveError};
@@ -31,7 +32,7 @@ impl Default for PathParams {
 
 /// The path could not be followed to its end.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("the tissue could be followed to {:.0} % of the way only: keep the motion within that range, or use smaller cubes", 100.0 * share)]
+#[error("the tissue could be followed to {:.0} % of the way only: keep the motion within that range, or use smaller cells", 100.0 * share)]
 pub struct PathError {
     /// share of the path that was solved
     pub share: f64,
@@ -51,11 +52,13 @@ pub fn follow(
     motions_at: impl Fn(f64) -> Vec<DAffine3>,
     stops: &[f64],
     params: &PathParams,
+    progress: &dyn Progress,
 ) -> Result<Vec<Equilibrium>, PathError> {
-    follow_with_contact(solver, start, motions_at, stops, params, None)
+    follow_with_contact(solver, start, motions_at, stops, params, None, progress)
 }
 
-/// The same with skin that pushes skin away. Where nothing touches, nothing changes.
+/// The same with skin that pushes skin away. Where nothing touches, nothing changes. Ended from outside, it
+/// returns what it has, with that as the cause.
 pub fn follow_with_contact(
     solver: &mut Solver<'_>,
     start: &Equilibrium,
@@ -63,6 +66,7 @@ pub fn follow_with_contact(
     stops: &[f64],
     params: &PathParams,
     contact: Option<&SelfContact<'_>>,
+    progress: &dyn Progress,
 ) -> Result<Vec<Equilibrium>, PathError> {
     // The same path gives the same bits, whatever was solved before.
     solver.forget();
@@ -80,7 +84,7 @@ pub fn follow_with_contact(
             let half = 0.5 * (next - share);
             let step =
                 Step { motions: &motions, is_stop: next >= stop, may_halve: half >= SHORTEST_APPROACH };
-            match touching.solve(solver, &state, step, &params.solver) {
+            match touching.solve(solver, &state, step, &params.solver, progress) {
                 Ok(solved) => {
                     state = solved;
                     share = next;
@@ -88,8 +92,12 @@ pub fn follow_with_contact(
                 }
                 Err(cause) => {
                     longest = half;
-                    let hopeless =
-                        matches!(cause, SolveError::WrongCount { .. } | SolveError::TooLarge { .. });
+                    let hopeless = matches!(
+                        cause,
+                        SolveError::WrongCount { .. }
+                            | SolveError::TooLarge { .. }
+                            | SolveError::Cancelled(_)
+                    );
                     if hopeless || longest < params.smallest_share {
                         return Err(PathError { share, reached, cause });
                     }
@@ -146,10 +154,11 @@ impl Touching<'_> {
         state: &Equilibrium,
         step: Step<'_>,
         params: &SolverParams,
+        progress: &dyn Progress,
     ) -> Result<Equilibrium, SolveError> {
-        let guess = solver.predict_with(state, step.motions, &self.rows)?;
+        let guess = solver.predict_with(state, step.motions, &self.rows, progress)?;
         let Some(contact) = self.contact else {
-            let solved = solver.equilibrium(&guess, Loads::from(step.motions), params)?;
+            let solved = solver.equilibrium(&guess, Loads::from(step.motions), params, progress)?;
             self.taken += solved.iterations;
             return Ok(solved);
         };
@@ -158,7 +167,7 @@ impl Touching<'_> {
         if step.may_halve && depth > DEEPEST_ENTRY {
             return Err(SolveError::TooDeep { depth });
         }
-        self.settle(solver, contact, guess, rows, step, params)
+        self.settle(solver, contact, guess, rows, step, params, progress)
     }
 
     /// Solves for rows and finds them anew until the skin stays where it is.
@@ -170,6 +179,7 @@ impl Touching<'_> {
         mut rows: Vec<ContactRow>,
         step: Step<'_>,
         params: &SolverParams,
+        progress: &dyn Progress,
     ) -> Result<Equilibrium, SolveError> {
         let ContactParams { rounds, settled, reach, .. } = *contact.params();
         // A pose on the way need not be exact.
@@ -183,13 +193,14 @@ impl Touching<'_> {
             let drag = drag_of(round).map(|stiffness| Drag { stiffness, from: &positions });
             let loads = Loads { motions: step.motions, contacts: &rows, drag };
             let (mut solved, balanced) = if rows.is_empty() {
-                (solver.equilibrium(&positions, loads, params)?, true)
+                (solver.equilibrium(&positions, loads, params, progress)?, true)
             } else {
                 solver.equilibrium_within(
                     Some(&leash),
                     &positions,
                     loads,
                     &within(params, ROUND_TOLERANCE),
+                    progress,
                 )?
             };
             self.taken += solved.iterations;
@@ -209,7 +220,14 @@ impl Touching<'_> {
             if round >= rounds || balanced && is_still {
                 if step.is_stop && balanced {
                     let finely = within(params, 0.0);
-                    solved = solver.equilibrium_within(Some(&leash), &solved.positions, loads, &finely)?.0;
+                    let exact = solver.equilibrium_within(
+                        Some(&leash),
+                        &solved.positions,
+                        loads,
+                        &finely,
+                        progress,
+                    )?;
+                    solved = exact.0;
                     self.cost.newton_steps += solved.iterations;
                     self.taken += solved.iterations;
                 }

@@ -27,7 +27,7 @@ pub struct Problem {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ProblemError {
     /// no cells at all
-    #[error("the lattice has no cells: use a smaller cube edge")]
+    #[error("the lattice has no cells: use smaller ones")]
     NoCells,
     /// the parts of the lattice contradict each other
     #[error("cell {cell} of the lattice is not valid: {what}")]

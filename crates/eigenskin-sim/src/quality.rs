@@ -4,13 +4,14 @@ use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use serde::{Deserialize, Serialize};
 
 use crate::element::cell_volume;
 use crate::lattice::Lattice;
 
-/// What is known about a simulated pose.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Quality {
+/// What is known about a simulated pose. Names are those of results in JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PoseQuality {
     /// smallest volume left at a Gauss point (det F)
     pub smallest_volume: f64,
     /// Gauss points turned inside out
@@ -50,7 +51,7 @@ impl Default for QualityLimits {
     }
 }
 
-impl Quality {
+impl PoseQuality {
     /// Why the pose is not to be learned from; `None` when it is good.
     pub fn fault(&self, limits: &QualityLimits) -> Option<String> {
         if self.inverted > 0 {

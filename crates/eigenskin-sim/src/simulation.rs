@@ -1,18 +1,20 @@
 //! From a rig and jobs to simulated poses.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use eigenskin_core::glam::{DAffine3, Vec3};
 use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::progress::{Cancelled, Progress, Step};
 use eigenskin_core::rig::Rig;
 use rayon::prelude::*;
 
 use crate::equilibrium::{Equilibrium, SolveError};
 use crate::jobs::{Job, Purpose};
 use crate::material::Material;
-use crate::path::{PathParams, follow_with_contact};
+use crate::path::{PathError, PathParams, follow_with_contact};
 use crate::problem::{Problem, ProblemError};
-use crate::quality::{Jumps, Quality, volume_ratio};
+use crate::quality::{Jumps, PoseQuality, volume_ratio};
 use crate::self_contact::{ContactParams, SelfContact};
 use crate::solver::Solver;
 use crate::tissue::{Tissue, TissueError, TissueParams};
@@ -59,13 +61,34 @@ pub enum SimulationError {
     NoJobs,
     /// Skin, lattice or bones.
     #[error(transparent)]
-    Tissue(#[from] TissueError),
+    Tissue(TissueError),
     /// The parts do not make a problem.
     #[error("the tissue cannot be solved for: {0}")]
     Problem(#[from] ProblemError),
     /// The equations do not fit.
     #[error(transparent)]
-    Solver(#[from] SolveError),
+    Solver(SolveError),
+    /// Ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl From<TissueError> for SimulationError {
+    fn from(error: TissueError) -> Self {
+        match error {
+            TissueError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Tissue(error),
+        }
+    }
+}
+
+impl From<SolveError> for SimulationError {
+    fn from(error: SolveError) -> Self {
+        match error {
+            SolveError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Solver(error),
+        }
+    }
 }
 
 /// A solved pose.
@@ -80,7 +103,7 @@ pub struct SimulatedPose {
     /// the skin, `vertex`
     pub positions: Vec<Vec3>,
     /// how good it is
-    pub quality: Quality,
+    pub quality: PoseQuality,
 }
 
 /// What came out of a job.
@@ -100,11 +123,12 @@ impl Simulation {
         jobs: &[Job],
         excluded: &[bool],
         params: &SimulationParams,
+        progress: &dyn Progress,
     ) -> Result<Self, SimulationError> {
         if jobs.iter().all(|job| job.stops.is_empty()) {
             return Err(SimulationError::NoJobs);
         }
-        let tissue = Tissue::of(&rig, &moving_joints(&rig, jobs), excluded, &params.tissue)?;
+        let tissue = Tissue::of(&rig, &moving_joints(&rig, jobs), excluded, &params.tissue, progress)?;
         let problem = Problem::new(
             tissue.filling.lattice.clone(),
             tissue.held.points.clone(),
@@ -135,19 +159,23 @@ impl Simulation {
     }
 
     /// What finds where its skin touches itself, for its jobs; `None` when that is switched off.
-    pub fn contact(&self) -> Option<SelfContact<'_>> {
-        self.contact.as_ref().map(|params| SelfContact::new(&self.tissue, params))
+    pub fn contact(&self, progress: &dyn Progress) -> Result<Option<SelfContact<'_>>, Cancelled> {
+        self.contact.as_ref().map(|params| SelfContact::new(&self.tissue, params, progress)).transpose()
     }
 
     /// Solves jobs in parallel, in the thread pool that this is called in; `done` hears of each as
-    /// it ends. Results are in the order of the jobs and do not depend on the number of threads.
+    /// it ends, and may end the work. Results are in the order of the jobs and do not depend on the
+    /// number of threads.
     pub fn run_all(
         &self,
         jobs: &[Job],
-        done: impl Fn(usize, &JobResult) + Sync,
-    ) -> Result<Vec<JobResult>, SolveError> {
+        done: impl Fn(usize, &JobResult) -> Result<(), Cancelled> + Sync,
+        progress: &dyn Progress,
+    ) -> Result<Vec<JobResult>, SimulationError> {
+        let count = jobs.iter().map(|job| job.stops.len()).sum();
+        let poses = PosesDone { progress, done: AtomicUsize::new(0), count };
         let first = self.solver()?;
-        let contact = self.contact();
+        let contact = self.contact(&poses)?;
         jobs.par_iter()
             .enumerate()
             // Jobs take very different times: hand them out one by one.
@@ -156,8 +184,9 @@ impl Simulation {
                 || first.fork(),
                 |solver, (index, job)| {
                     let solver = solver.as_mut().map_err(|error| error.clone())?;
-                    let result = self.run(solver, contact.as_ref(), job);
-                    done(index, &result);
+                    let result = self.run(solver, contact.as_ref(), job, &poses)?;
+                    done(index, &result)?;
+                    poses.add(job.stops.len())?;
                     Ok(result)
                 },
             )
@@ -165,13 +194,20 @@ impl Simulation {
     }
 
     /// Solves one job. The result does not depend on what the solver did before.
-    pub fn run(&self, solver: &mut Solver<'_>, contact: Option<&SelfContact<'_>>, job: &Job) -> JobResult {
+    pub fn run(
+        &self,
+        solver: &mut Solver<'_>,
+        contact: Option<&SelfContact<'_>>,
+        job: &Job,
+        progress: &dyn Progress,
+    ) -> Result<JobResult, Cancelled> {
         let stops: Vec<f64> = job.stops.iter().map(|stop| stop.share).collect();
         let rest = solver.rest();
         let motions = |share| self.motions(job, share);
-        let followed = follow_with_contact(solver, &rest, motions, &stops, &self.path, contact);
+        let followed = follow_with_contact(solver, &rest, motions, &stops, &self.path, contact, progress);
         let (states, failure) = match followed {
             Ok(states) => (states, None),
+            Err(PathError { cause: SolveError::Cancelled(cancelled), .. }) => return Err(cancelled),
             Err(error) => {
                 let reason = format!("{error} ({})", error.cause);
                 (error.reached, Some(reason))
@@ -180,11 +216,12 @@ impl Simulation {
         let mut jumps = Jumps::default();
         let mut result = JobResult::default();
         for (stop, state) in job.stops.iter().zip(&states) {
+            progress.doing("measuring poses")?;
             let pose = job.pose(&self.rig, stop.share);
             let positions = self.skin(state);
             let jump = jumps.next(&self.rig, &pose, &positions, stop.share);
             let penetration = contact.map(|contact| contact.penetration(&state.positions).deepest);
-            let quality = Quality {
+            let quality = PoseQuality {
                 smallest_volume: state.smallest_volume,
                 inverted: state.inverted,
                 stable: state.stable,
@@ -207,7 +244,7 @@ impl Simulation {
             let missed = job.stops.iter().skip(states.len());
             result.failed.extend(missed.map(|stop| (stop.name.clone(), reason.clone())));
         }
-        result
+        Ok(result)
     }
 
     /// `group` → its motion in lattice space at a share of the way.
@@ -241,6 +278,29 @@ impl Simulation {
                 (rest.as_dvec3() + moved).as_vec3()
             })
             .collect()
+    }
+}
+
+/// Counts the poses that are done, whatever each thread is at.
+struct PosesDone<'a> {
+    progress: &'a dyn Progress,
+    done: AtomicUsize,
+    count: usize,
+}
+
+impl PosesDone<'_> {
+    fn add(&self, poses: usize) -> Result<(), Cancelled> {
+        self.tell(self.done.fetch_add(poses, Ordering::Relaxed) + poses)
+    }
+
+    fn tell(&self, done: usize) -> Result<(), Cancelled> {
+        self.progress.step(Step { doing: "simulating poses", done, count: Some(self.count) })
+    }
+}
+
+impl Progress for PosesDone<'_> {
+    fn step(&self, _: Step<'_>) -> Result<(), Cancelled> {
+        self.tell(self.done.load(Ordering::Relaxed))
     }
 }
 

@@ -6,6 +6,7 @@
 //! halved until the energy falls enough (Armijo; Nocedal and Wright, "Numerical Optimization", §3.1).
 
 use eigenskin_core::glam::{DAffine3, DMat3, DVec3};
+use eigenskin_core::progress::Progress;
 
 use crate::assembly;
 use crate::contact::ContactRow;
@@ -54,6 +55,9 @@ struct Factorized {
 /// again, as long as each such step is below this share of the one before.
 const SHORT_STEP: f64 = 0.05;
 const CHORD_GAIN: f64 = 0.3;
+
+/// What is being done, for who watches.
+const SOLVING: &str = "solving for a pose";
 
 /// How far a body may move before what acts on it has to be looked at again.
 pub(crate) struct Leash<'l> {
@@ -164,14 +168,16 @@ impl<'a> Solver<'a> {
         }
     }
 
-    /// Finds the equilibrium near `start` (`node` → position).
+    /// Finds the equilibrium near `start` (`node` → position). Asks `progress` before every linear
+    /// system.
     pub fn equilibrium(
         &mut self,
         start: &[DVec3],
         loads: Loads<'_>,
         params: &SolverParams,
+        progress: &dyn Progress,
     ) -> Result<Equilibrium, SolveError> {
-        self.equilibrium_within(None, start, loads, params).map(|(solved, _)| solved)
+        self.equilibrium_within(None, start, loads, params, progress).map(|(solved, _)| solved)
     }
 
     /// The same; but on a leash it also ends, without balance, when the body has moved by as much as
@@ -182,6 +188,7 @@ impl<'a> Solver<'a> {
         start: &[DVec3],
         loads: Loads<'_>,
         params: &SolverParams,
+        progress: &dyn Progress,
     ) -> Result<(Equilibrium, bool), SolveError> {
         self.check_counts(start, loads.motions)?;
         let factorizations_before = self.factorizations;
@@ -196,7 +203,7 @@ impl<'a> Solver<'a> {
             let before = energies[energies.len() - 1];
             self.gradient(&positions, loads, &mut gradient);
             let (moved, energy) = loop {
-                let mut step = self.step(kind, &positions, &gradient, loads)?;
+                let mut step = self.step(kind, &positions, &gradient, loads, progress)?;
                 let length = largest_length(&step.by);
                 if kind == StepKind::Chord && length > CHORD_GAIN * last_length {
                     kind = StepKind::Newton;
@@ -271,8 +278,13 @@ impl<'a> Solver<'a> {
     /// Where the body would be, to first order, after its groups moved on to `motions`: the start
     /// for the next solution. The body is first carried along with group 0, so that a motion of
     /// the whole is met exactly. Contacts are not looked at.
-    pub fn predict(&mut self, from: &Equilibrium, motions: &[DAffine3]) -> Result<Vec<DVec3>, SolveError> {
-        self.predict_with(from, motions, &[])
+    pub fn predict(
+        &mut self,
+        from: &Equilibrium,
+        motions: &[DAffine3],
+        progress: &dyn Progress,
+    ) -> Result<Vec<DVec3>, SolveError> {
+        self.predict_with(from, motions, &[], progress)
     }
 
     /// The same, while `contacts` that push at `from` go on to do so.
@@ -281,11 +293,12 @@ impl<'a> Solver<'a> {
         from: &Equilibrium,
         motions: &[DAffine3],
         contacts: &[ContactRow],
+        progress: &dyn Progress,
     ) -> Result<Vec<DVec3>, SolveError> {
         self.check_counts(&from.positions, motions)?;
         let carry = motions[0] * from.motions[0].inverse();
         let carried: Vec<DVec3> = from.positions.iter().map(|&x| carry.transform_point3(x)).collect();
-        self.factorize_near(&from.positions, contacts)?;
+        self.factorize_near(&from.positions, contacts, progress)?;
         // Computed in the frame of `from`, where the factorisation was made.
         let back = carry.matrix3.transpose();
         let lattice = self.problem.lattice();
@@ -357,10 +370,14 @@ impl<'a> Solver<'a> {
         positions: &[DVec3],
         gradient: &[DVec3],
         loads: Loads<'_>,
+        progress: &dyn Progress,
     ) -> Result<Step, SolveError> {
         let projected = match kind {
-            StepKind::Chord => false,
-            _ => self.factorize(positions, kind == StepKind::Projected, loads)?,
+            StepKind::Chord => {
+                progress.doing(SOLVING)?;
+                false
+            }
+            _ => self.factorize(positions, kind == StepKind::Projected, loads, progress)?,
         };
         let mut by: Vec<f64> = gradient.iter().flat_map(|force| (-*force).to_array()).collect();
         self.solve(&mut by);
@@ -382,6 +399,7 @@ impl<'a> Solver<'a> {
         positions: &[DVec3],
         mut project: bool,
         loads: Loads<'_>,
+        progress: &dyn Progress,
     ) -> Result<bool, SolveError> {
         let contacts = loads.contacts;
         self.last = None;
@@ -396,6 +414,7 @@ impl<'a> Solver<'a> {
         let mut lent = 0.0;
         let drag = loads.drag.map_or(0.0, |drag| drag.stiffness);
         loop {
+            progress.doing(SOLVING)?;
             self.factorizations += 1;
             if system.factorize(problem, positions, contacts, project, drag + lent) {
                 self.last = Some(Factorized { at: positions.to_vec(), touching, projected: project });
@@ -411,11 +430,16 @@ impl<'a> Solver<'a> {
         }
     }
 
-    fn factorize_near(&mut self, positions: &[DVec3], contacts: &[ContactRow]) -> Result<(), SolveError> {
+    fn factorize_near(
+        &mut self,
+        positions: &[DVec3],
+        contacts: &[ContactRow],
+        progress: &dyn Progress,
+    ) -> Result<(), SolveError> {
         let near =
             |last: &Factorized| last.at.iter().zip(positions).all(|(a, b)| a.distance(*b) < 2.0 * SHORT_STEP);
         if !self.last.as_ref().is_some_and(near) {
-            self.factorize(positions, false, Loads { motions: &[], contacts, drag: None })?;
+            self.factorize(positions, false, Loads { motions: &[], contacts, drag: None }, progress)?;
         }
         Ok(())
     }

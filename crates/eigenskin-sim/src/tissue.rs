@@ -1,5 +1,6 @@
 //! All that a character's geometry says: skin, bones, lattice, and how they hang together.
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 
 use crate::bones::{BoneError, BoneParams, BonePlan, Held, hold, plan_bones};
@@ -42,8 +43,23 @@ pub enum TissueError {
     Bones(#[from] BoneError),
     /// No lattice.
     #[error(transparent)]
-    Fill(#[from] FillError),
+    Fill(FillError),
+    /// Ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
+
+impl From<FillError> for TissueError {
+    fn from(error: FillError) -> Self {
+        match error {
+            FillError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Fill(error),
+        }
+    }
+}
+
+/// What is being done, for who watches.
+pub(crate) const FILLING: &str = "filling the skin";
 
 impl Tissue {
     /// Fills a rig. `moving`: per `joint`, whether it ever moves against its reference joint;
@@ -53,12 +69,15 @@ impl Tissue {
         moving: &[bool],
         excluded: &[bool],
         params: &TissueParams,
+        progress: &dyn Progress,
     ) -> Result<Self, TissueError> {
+        progress.doing(FILLING)?;
         let surface = Surface::of(rig.mesh(), excluded)?;
+        progress.doing(FILLING)?;
         let plan = plan_bones(rig, &surface, moving, &params.bones)?;
-        let filling = fill(&surface, plan.thinnest, &plan.points_below_skin(), &params.fill)?;
-        let embedding = embed(&surface, &filling);
-        let held = hold(rig, &plan, &filling, &embedding, &params.bones);
+        let filling = fill(&surface, plan.thinnest, &plan.points_below_skin(), &params.fill, progress)?;
+        let embedding = embed(&surface, &filling, progress)?;
+        let held = hold(rig, &plan, &filling, &embedding, &params.bones, progress)?;
         Ok(Self { surface, plan, filling, embedding, held })
     }
 }

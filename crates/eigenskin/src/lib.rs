@@ -1,7 +1,17 @@
 //! Example-based character skinning: learn from example shapes a small pose-dependent correction
 //! on top of ordinary skinning.
 
+pub mod base;
+pub mod example_source;
+pub mod frame_slice;
+pub mod jobs;
 pub mod large_set;
+pub mod painter;
+pub mod pose_source;
+pub mod reports;
+pub mod rig_source;
+pub mod speed;
+pub mod text_table;
 
 pub use eigenskin_characters as characters;
 pub use eigenskin_core::{
@@ -14,6 +24,13 @@ pub use eigenskin_fit::{
     supports, transfer,
 };
 pub use eigenskin_gltf as gltf;
+#[cfg(feature = "gpu")]
+pub use eigenskin_gpu as gpu;
 pub use eigenskin_io as io;
 pub use eigenskin_report as report;
 pub use eigenskin_sim as sim;
+
+/// Its program is tested with the documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

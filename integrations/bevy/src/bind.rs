@@ -7,7 +7,7 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::system::SystemParam;
 use bevy_mesh::morph::{MeshMorphWeights, MorphWeights};
 use bevy_mesh::skinning::SkinnedMesh;
-use eigenskin_gltf::rig::CONTROL_PREFIX;
+use eigenskin_gltf::CONTROL_PREFIX;
 use tracing::warn;
 
 use crate::character::{Bound, BoundMesh, EigenSkin, EigenSkinDrive};

@@ -6,17 +6,13 @@ use std::sync::Arc;
 use bevy_asset::io::Reader;
 use bevy_asset::{Asset, AssetLoader, LoadContext};
 use bevy_reflect::TypePath;
-use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Storage};
 use eigenskin_core::deformers::Base;
 use eigenskin_core::model::{Layer, Model};
+use eigenskin_core::packed::{PackParams, PackedEvaluator, PackedModel, Storage};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_gltf::document::Document;
-use eigenskin_gltf::error::GltfError;
-use eigenskin_gltf::morph_weights::MorphWeights;
-use eigenskin_gltf::rig::RigLayout;
-use eigenskin_gltf::table::Table;
+use eigenskin_gltf::{GltfError, ModelFile, MorphWeights};
 use tracing::warn;
 
 /// The drivers of a model, shared by all of its characters.
@@ -69,14 +65,14 @@ pub(crate) struct MeshNode {
 
 enum Drivers {
     /// skips what has not moved, and is faster where something has
-    Baked(Arc<BakedModel>),
-    /// for models on other deformers, which cannot be baked; their drivers are like all others
+    Packed(Arc<PackedModel>),
+    /// for models on other deformers, which cannot be packed; their drivers are like all others
     Reference(Arc<Model>),
 }
 
 /// Drivers with the memory to evaluate them.
 pub(crate) enum DriverState {
-    Baked(Box<BakedEvaluator>),
+    Packed(Box<PackedEvaluator>),
     Reference(ReferenceState),
 }
 
@@ -150,19 +146,12 @@ impl From<GltfError> for LoadError {
 
 impl Loaded {
     fn read(bytes: &[u8], path: &str) -> Result<Self, LoadError> {
-        let document = Document::from_bytes(bytes, None)?;
-        let table = Table::find(&document)?;
-        let (file, model) = eigenskin_gltf::model_of(document)?;
-        // `model_of` refuses files without a table.
-        let own_targets = table.as_ref().map_or(&[][..], |table| &table.own_targets);
-        let mesh_nodes = mesh_nodes(file.document(), file.layout(), own_targets);
-        let morph_weights = match &table {
-            Some(table) => MorphWeights::new(table, &model, file.counts.targets)?,
-            None => MorphWeights::default(),
-        };
+        let file = ModelFile::from_bytes(bytes)?;
+        let mesh_nodes = mesh_nodes(&file);
+        let ModelFile { model, morph_weights, .. } = file;
         warn_of_losses(&model, &morph_weights, path);
-        let drivers = match BakedModel::new(&model, &BakeParams { storage: Storage::F16 }) {
-            Ok(baked) => Drivers::Baked(Arc::new(baked)),
+        let drivers = match PackedModel::new(&model, &PackParams { storage: Storage::F16 }) {
+            Ok(packed) => Drivers::Packed(Arc::new(packed)),
             Err(_) => Drivers::Reference(Arc::new(model)),
         };
         Ok(Self { path: path.into(), drivers, mesh_nodes, morph_weights })
@@ -170,14 +159,16 @@ impl Loaded {
 
     pub fn rig(&self) -> &Rig {
         match &self.drivers {
-            Drivers::Baked(baked) => baked.rig(),
+            Drivers::Packed(packed) => packed.rig(),
             Drivers::Reference(model) => model.rig(),
         }
     }
 
     pub fn driver_state(&self) -> DriverState {
         match &self.drivers {
-            Drivers::Baked(baked) => DriverState::Baked(Box::new(BakedEvaluator::new(Arc::clone(baked)))),
+            Drivers::Packed(packed) => {
+                DriverState::Packed(Box::new(PackedEvaluator::new(Arc::clone(packed))))
+            }
             Drivers::Reference(model) => DriverState::Reference(ReferenceState::new(model)),
         }
     }
@@ -187,7 +178,7 @@ impl DriverState {
     /// The coordinates of all layers for a pose.
     pub fn drive(&mut self, pose: &Pose) -> &[f32] {
         match self {
-            Self::Baked(evaluator) => evaluator.drive(pose),
+            Self::Packed(evaluator) => evaluator.drive(pose),
             Self::Reference(state) => state.drive(pose),
         }
     }
@@ -195,7 +186,7 @@ impl DriverState {
     /// Those of the last pose.
     pub fn coordinates(&self) -> &[f32] {
         match self {
-            Self::Baked(evaluator) => evaluator.coordinates(),
+            Self::Packed(evaluator) => evaluator.coordinates(),
             Self::Reference(state) => &state.coordinates,
         }
     }
@@ -228,18 +219,12 @@ impl ReferenceState {
 }
 
 /// The nodes that show the model, by the names that Bevy's loader gives them.
-fn mesh_nodes(document: &Document, layout: &RigLayout, own_targets: &[usize]) -> Vec<MeshNode> {
-    let of_node = |&node: &usize| {
-        let entry = document.array("nodes").get(node)?;
-        let mesh = entry.get("mesh")?.as_u64()? as usize;
-        let place = layout.meshes.iter().position(|&own| own == mesh)?;
-        let name = entry.get("name").and_then(|name| name.as_str());
-        Some(MeshNode {
-            name: name.map_or_else(|| format!("GltfNode{node}"), str::to_string),
-            first_target: own_targets.get(place).copied().unwrap_or(0),
-        })
+fn mesh_nodes(file: &ModelFile) -> Vec<MeshNode> {
+    let named = |node: eigenskin_gltf::MeshNode| MeshNode {
+        name: node.name.unwrap_or_else(|| format!("GltfNode{}", node.node)),
+        first_target: node.first_target,
     };
-    layout.mesh_nodes.iter().filter_map(of_node).collect()
+    file.mesh_nodes().into_iter().map(named).collect()
 }
 
 /// Joints that Bevy lets a vertex follow.

@@ -2,17 +2,18 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
-use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::limits::{Counts, LIMITS};
-use eigenskin::gltf::{FileKind, RigFile};
-use eigenskin::model::Model;
-use eigenskin::reference::guess_references;
-use serde_json::{Value, json};
+use anyhow::{Result, anyhow, bail};
+use eigenskin::base::BaseChoice;
+use eigenskin::jobs::inspect::{
+    Inspect, InspectError, InspectInputs, InspectOutcome, InspectSkinsOutcome, LimitFound, Remark, SkinFound,
+};
+use eigenskin::jobs::invert::InvertibilityMap;
+use eigenskin::skinning::EXACT_FROM;
 
-use crate::invertibility::InvertibilityArgs;
 use crate::output::{Output, counted, figure};
-use crate::{rigs, table};
+use crate::pose_source::{self, PoseArgs};
+use crate::progress::Terminal;
+use crate::{painter, rigs, table};
 
 /// Say what is in a file, what is wrong with it, and which engines will hit a limit
 #[derive(clap::Args)]
@@ -22,7 +23,7 @@ use crate::{rigs, table};
 pub struct Args {
     /// A rig, an example set or a model: .glb, .gltf or .npz
     file: PathBuf,
-    /// The skin to look at when the file has several
+    /// The skin to look at when the file has several [default: all of them]
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
     /// Write the findings as JSON to a file, or - for standard output
@@ -30,189 +31,176 @@ pub struct Args {
     json: Option<String>,
     // Last, as its headings in the help hold for all that follows.
     #[command(flatten)]
-    invertibility: InvertibilityArgs,
+    poses: PosesArgs,
 }
 
-/// What was found in a file.
-struct Findings {
-    file: RigFile,
-    examples: Option<ExampleSet>,
-    model: Option<Model>,
-    /// one sentence each
-    remarks: Vec<String>,
+/// Poses of which to say where they can be sculpted.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Where poses can be sculpted")]
+struct PosesArgs {
+    #[command(flatten)]
+    pose: PoseArgs,
+    /// The base that sculpts are made after: rigid, linear, dual-quaternion, or a deformer-stack file
+    /// (.toml) [default: linear]
+    #[arg(long, value_name = "BASE")]
+    base: Option<BaseChoice>,
+    /// Draw the poses with what they collapse, as a PNG
+    #[arg(long, value_name = "FILE.png")]
+    picture: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let findings = look(args)?;
-    print(&output, args, &findings);
-    let mut figures = findings_json(&findings);
-    if let Some(maps) = args.invertibility.run(&findings.file, &output)? {
-        figures["invertibility"] = maps;
+    let PosesArgs { pose, base, picture } = &args.poses;
+    if !pose.given() && (picture.is_some() || base.is_some()) {
+        bail!("--picture and --base need a pose; give {}", pose_source::HOW);
     }
-    output.json(&figures)
-}
-
-fn look(args: &Args) -> Result<Findings> {
-    let options = rigs::read_options(args.skin.as_deref());
-    let kind = eigenskin::io::file_kind(&args.file)?;
-    let (file, examples, model) = match kind {
-        FileKind::Rig => (eigenskin::io::read_rig(&args.file, &options)?, None, None),
-        FileKind::Examples => {
-            let (file, set) = eigenskin::io::read_examples(&args.file, &options)?;
-            (file, Some(set), None)
-        }
-        FileKind::Model => {
-            let (file, model) = eigenskin::io::read_model(&args.file)?;
-            (file, None, Some(model))
-        }
+    let inputs = InspectInputs {
+        file: args.file.clone(),
+        skin: args.skin.clone(),
+        poses: pose.source(),
+        base: base.clone(),
     };
-    let mut remarks = file.notes.clone();
-    remarks.extend(unit_remark(&file));
-    if let Some(guess) = guess_references(file.rig()) {
-        remarks.push(
-            format!(
-                "the rig is flat: joints are siblings; fit measures each against a joint found by {:?}",
-                guess.source
-            )
-            .to_lowercase(),
-        );
+    let job = match Inspect::open(&inputs) {
+        Err(error) if error.needs_skin() => {
+            if pose.given() {
+                bail!("{error}; poses belong to one skin: choose it with --skin");
+            }
+            let outcome = InspectSkinsOutcome::of(&args.file, &Terminal::new(quiet))?;
+            print_skins(&output, args, &outcome);
+            return output.json(&serde_json::to_value(&outcome)?);
+        }
+        other => other.map_err(with_options)?,
+    };
+    let outcome = job.run(&Terminal::new(quiet))?;
+    print(&output, args, &job, &outcome);
+    if let Some(maps) = &outcome.invertibility {
+        print_maps(&output, maps);
     }
-    if let Some(set) = &examples {
-        remarks.extend(same_pose_remarks(set));
+    if let Some(path) = picture {
+        outcome.write_picture(path, job.file.rig().mesh(), painter::for_reports()?)?;
+        output.item("wrote", path.display().to_string());
     }
-    let exceeded = eigenskin::gltf::limits::check(&file.counts);
-    remarks.extend(exceeded.iter().filter(|warning| warning.limit.usual).map(ToString::to_string));
-    Ok(Findings { file, examples, model, remarks })
+    output.json(&serde_json::to_value(&outcome)?)
 }
 
-/// glTF is in metres with y up; other units and axes show as odd sizes.
-fn unit_remark(file: &RigFile) -> Option<String> {
-    let scale = file.layout().scene_from_mesh.matrix3.determinant().abs().cbrt();
-    let size = scale * file.rig().mesh().size();
-    (!(0.02..=20.0).contains(&size)).then(|| {
-        format!("the character is {} metres large by glTF's unit: is it in millimetres or centimetres? (fit --unit)", figure(size))
-    })
-}
-
-fn same_pose_remarks(set: &ExampleSet) -> Vec<String> {
-    match set.for_training(false) {
-        Ok((_, merged)) => merged
-            .iter()
-            .map(|m| match &m.same_as {
-                None => format!("example {:?} is the rest shape", m.name),
-                Some(other) => format!("example {:?} repeats {other:?}", m.name),
-            })
-            .collect(),
-        Err(error) => vec![error.to_string()],
+fn with_options(error: InspectError) -> anyhow::Error {
+    match error {
+        InspectError::Pose(error) => pose_source::with_options(&error),
+        other => anyhow!(other),
     }
 }
 
-fn print(output: &Output, args: &Args, findings: &Findings) {
-    let rig = findings.file.rig();
-    output.item("file", format!("{}: {}", args.file.display(), findings.file.kind.description()));
-    output.item("rig", rigs::summary(rig));
-    let bounds = rig.mesh().bounds();
-    output.item("size", format!("{} around ({})", figure(rig.mesh().size()), point(bounds.centre)));
-    for clip in findings.file.clips() {
-        output.item("clip", format!("{:?}, {:.2} s", clip.name, clip.duration()));
+fn print(output: &Output, args: &Args, job: &Inspect, found: &InspectOutcome) {
+    output.item("file", format!("{}: {}", args.file.display(), found.kind.description()));
+    output.item("rig", rigs::summary(job.file.rig()));
+    output.item("size", format!("{} around ({})", figure(found.size), found.centre.map(figure).join(", ")));
+    for clip in &found.clips {
+        output.item("clip", format!("{:?}, {:.2} s", clip.name, clip.seconds));
     }
-    for control in rig.controls() {
+    for control in &found.controls {
         output.item("control", format!("{:?}, {} at rest", control.name, control.default));
     }
-    if let Some(set) = &findings.examples {
-        output.item("examples", counted(set.len(), "pose", "poses"));
+    if let Some(examples) = &found.examples {
+        output.item("examples", counted(examples.len(), "pose", "poses"));
     }
-    if let Some(model) = &findings.model {
+    if let (Some(model), Some(components), Some(most)) =
+        (&found.model, found.components, found.largest_tuple_count)
+    {
+        let (components, layers) =
+            (counted(components, "component", "components"), counted(model.layers, "layer", "layers"));
         output.item(
             "model",
-            format!(
-                "{} in {} on {} skinning, at most {} at any vertex",
-                counted(model.component_count(), "component", "components"),
-                counted(model.layers().len(), "layer", "layers"),
-                model.base().name(),
-                model.most_tuples_per_vertex()
-            ),
+            format!("{components} in {layers}, base {}, at most {most} move one vertex", model.base),
         );
     }
-    if findings.remarks.is_empty() {
-        output.item("good", "nothing to remark");
+    if found.remarks.is_empty() {
+        output.item("OK", "no problems found");
     }
-    for remark in &findings.remarks {
-        output.item("note", remark);
+    for remark in &found.remarks {
+        output.item("note", remark_text(remark));
     }
-    print_limits(output, &findings.file.counts);
+    print_limits(output, &found.limits);
+}
+
+/// The skins of a file, and what there is to say about each.
+fn print_skins(output: &Output, args: &Args, found: &InspectSkinsOutcome) {
+    let skins = &found.skins;
+    let count = counted(skins.len(), "skin", "skins");
+    output.item("file", format!("{}: {} with {count}", args.file.display(), found.kind.description()));
+    output.item("choose", "one with --skin NAME, here and wherever a rig is read");
+    let row = |skin: &SkinFound| {
+        let [joints, vertices] = skin.counts.map(|count| count.to_string());
+        vec![skin.name.clone(), joints, vertices, skin.meshes.join(", ")]
+    };
+    let rows: Vec<Vec<String>> = skins.iter().map(row).collect();
+    output.line("");
+    for line in table::lines(&["skin", "joints", "vertices", "meshes"], &rows) {
+        output.line(line);
+    }
+    output.line("");
+    let mut said: Vec<(String, Vec<&str>)> = Vec::new();
+    for skin in skins {
+        let remarks = skin.found.iter().flat_map(|found| &found.remarks).map(remark_text);
+        for remark in skin.error.iter().cloned().chain(remarks) {
+            match said.iter_mut().find(|(other, _)| *other == remark) {
+                Some((_, names)) => names.push(&skin.name),
+                None => said.push((remark, vec![&skin.name])),
+            }
+        }
+    }
+    if said.is_empty() {
+        output.item("OK", "no problems found");
+    }
+    for (remark, names) in said {
+        let of = if names.len() == skins.len() { "all skins".to_string() } else { names.join(", ") };
+        output.item("note", format!("{of}: {remark}"));
+    }
+}
+
+fn remark_text(remark: &Remark) -> String {
+    let option = if matches!(remark, Remark::OddSize { .. }) { " (fit --unit)" } else { "" };
+    format!("{remark}{option}")
 }
 
 /// What engines take, beside what the file has.
-fn print_limits(output: &Output, counts: &Counts) {
-    let rows: Vec<Vec<String>> = LIMITS
-        .iter()
-        .map(|limit| {
-            let found = counts.of(limit.quantity);
-            let verdict = if found <= limit.limit { "fits" } else { limit.beyond };
-            let words = [limit.engine.to_string(), limit.quantity.to_string()];
-            let numbers = [limit.limit.to_string(), found.to_string(), verdict.to_string()];
-            words.into_iter().chain(numbers).collect()
-        })
-        .collect();
+fn print_limits(output: &Output, limits: &[LimitFound]) {
+    let row = |limit: &LimitFound| {
+        let verdict = if limit.fits { "fits" } else { limit.beyond };
+        let numbers = [limit.limit.to_string(), limit.found.to_string(), verdict.to_string()];
+        [limit.engine.to_string(), limit.what.clone()].into_iter().chain(numbers).collect()
+    };
+    let rows: Vec<Vec<String>> = limits.iter().map(row).collect();
     output.line("");
     for line in table::lines(&["engine", "what", "takes", "here", ""], &rows) {
         output.line(line);
     }
 }
 
-fn point(at: eigenskin::glam::DVec3) -> String {
-    at.to_array().map(figure).join(", ")
-}
-
-fn findings_json(findings: &Findings) -> Value {
-    let rig = findings.file.rig();
-    let joints: Vec<Value> = rig
-        .skeleton()
-        .joints()
-        .iter()
-        .map(|joint| {
-            let name = |index: Option<usize>| index.map(|i| rig.skeleton().joints()[i].name.clone());
-            json!({ "name": joint.name, "parent": name(joint.parent), "reference": name(joint.reference) })
-        })
-        .collect();
-    let clips: Vec<Value> = findings
-        .file
-        .clips()
-        .iter()
-        .map(|clip| json!({ "name": clip.name, "seconds": clip.duration() }))
-        .collect();
-    let examples = findings.examples.as_ref();
-    json!({
-        "kind": findings.file.kind.description(),
-        "vertices": rig.vertex_count(),
-        "triangles": rig.mesh().triangles().len(),
-        "size": rig.mesh().size(),
-        "influences": rig.weights().most_influences(),
-        "joints": joints,
-        "controls": rig.controls().iter().map(|c| c.name.as_str()).collect::<Vec<_>>(),
-        "clips": clips,
-        "examples": examples.map(|set| set.examples().iter().map(|e| e.name.as_str()).collect::<Vec<_>>()),
-        "components": findings.model.as_ref().map(Model::component_count),
-        "largest_tuple_count": findings.model.as_ref().map(Model::most_tuples_per_vertex),
-        "limits": limits_json(&findings.file.counts),
-        "remarks": findings.remarks,
-    })
-}
-
-fn limits_json(counts: &Counts) -> Vec<Value> {
-    LIMITS
-        .iter()
-        .map(|limit| {
-            json!({
-                "engine": limit.engine,
-                "what": limit.quantity.to_string(),
-                "limit": limit.limit,
-                "found": counts.of(limit.quantity),
-                "fits": counts.of(limit.quantity) <= limit.limit,
-            })
-        })
-        .collect()
+fn print_maps(output: &Output, maps: &[InvertibilityMap]) {
+    let row = |map: &InvertibilityMap| {
+        vec![
+            map.pose.clone(),
+            format!("{:.3}", map.least),
+            format!("{} ({})", map.vertex, map.joint),
+            map.below(0.5).to_string(),
+            map.partly_lost.to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = maps.iter().map(row).collect();
+    output.line("");
+    let lost = format!("below {EXACT_FROM}");
+    for line in table::lines(&["pose", "least kept", "vertex", "below 0.5", &lost], &rows) {
+        output.line(line);
+    }
+    let lost = maps.iter().filter(|map| map.partly_lost > 0).count();
+    output.line(if lost == 0 {
+        "A sculpt of these poses can be pulled back to rest everywhere.".to_string()
+    } else {
+        format!(
+            "In {} the skin collapses: what is sculpted across it is added after skinning, which viewers without eigenskin do not show.",
+            counted(lost, "pose", "poses")
+        )
+    });
 }

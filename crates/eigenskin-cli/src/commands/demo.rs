@@ -1,29 +1,17 @@
 //! `eigenskin demo`: the main job on a built-in hand, from rig to measured model.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use eigenskin::characters::hand;
-use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::{ModelWriteReport, RigFile, SimulationRecord};
-use eigenskin::deformers::Base;
-use eigenskin::method::{Fit, Method, fit_examples};
-use eigenskin::progress::Unwatched;
-use eigenskin::metrics::{Evaluation, evaluate_against};
-use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind, SimulatedSet, SimulationSummary};
-use eigenskin::sim::jobs::Purpose;
-use eigenskin::skinning::BaseSkinning;
-use serde_json::{Value, json};
+use anyhow::{Context, Result, anyhow};
+use eigenskin::jobs::demo::{Demo, DemoError, DemoOutcome, DemoPoses, DemoSettings, HandSettings};
+use eigenskin::reports;
+use serde_json::json;
 
-use crate::commands::{evaluate, fit};
-use crate::fitting::{measure, summary};
-use crate::output::{Output, counted, figure, write_json};
-use crate::pictures::{Look, Shown, compare, palm_view};
-use crate::report::Methods;
-use crate::simulate::hand::{HandPlan, SimulatedHand};
-use crate::{progress, report, table};
+use crate::fitting::summary;
+use crate::output::{Output, counted, figure};
+use crate::progress::Terminal;
+use crate::simulate::{by_option, outcome, plan};
+use crate::{painter, rigs, table};
 
 /// Simulate, fit and validate a hand: the main job on built-in data
 #[derive(clap::Args)]
@@ -45,13 +33,13 @@ pub struct Args {
     coupled: usize,
     /// Poses of all joints to learn from: what joints do together
     #[arg(long, value_name = "N", default_value_t = 16)]
-    together: usize,
+    multi_joint_poses: usize,
     /// Random poses of all joints to test with, besides fist, pinch and others [default: 6, full: 25]
     #[arg(long, value_name = "N")]
     validation_poses: Option<usize>,
-    /// The most cubes of the lattice that is the tissue [default: 1500, full: 3000]
+    /// The most cells of the lattice that is the tissue [default: 1500, full: 3000]
     #[arg(long, value_name = "N")]
-    cubes: Option<usize>,
+    max_cells: Option<usize>,
     /// Let parts of the hand pass through each other: faster, and wrong where skin touches skin
     #[arg(long)]
     no_contact: bool,
@@ -66,211 +54,66 @@ pub struct Args {
     json: Option<String>,
 }
 
-/// The pose that is drawn.
-const SHOWN: &str = "fist";
-const SEED: u64 = 2002;
-
 impl Args {
-    fn plan(&self) -> HandPlan {
-        let choose =
-            |given: Option<usize>, short, full| given.unwrap_or(if self.full { full } else { short });
-        HandPlan {
-            per_degree: choose(self.per_degree, 4, 6),
-            between: true,
+    fn settings(&self) -> DemoSettings {
+        let sized = if self.full { HandSettings::of_the_paper() } else { HandSettings::default() };
+        let hand = HandSettings {
+            per_degree: self.per_degree.unwrap_or(sized.per_degree),
             coupled: self.coupled,
-            together: self.together,
-            validation_poses: choose(self.validation_poses, 6, 25),
-            named_poses: true,
-            seed: SEED,
-            cubes: choose(self.cubes, 1500, 3000),
+            multi_joint_poses: self.multi_joint_poses,
+            validation_poses: self.validation_poses.unwrap_or(sized.validation_poses),
+            max_cells: self.max_cells.unwrap_or(sized.max_cells),
             contact: !self.no_contact,
-        }
-    }
-}
-
-/// Poses, how they were simulated, and in the end how far the model is from them.
-struct Poses {
-    set: ExampleSet,
-    record: SimulationRecord,
-}
-
-impl Poses {
-    /// The three sets: training, held out with one joint that moves, with many.
-    fn of(simulated: &SimulatedHand) -> Result<[Self; 3]> {
-        let SimulatedHand { simulation, params, outcome, between } = simulated;
-        let part = |wanted: &dyn Fn(Purpose, &str) -> bool| -> Result<Self> {
-            let set = outcome
-                .examples(simulation.rig(), |pose| wanted(pose.purpose, &pose.example.name))
-                .context("too few poses could be simulated; try more --cubes")?;
-            Ok(Self { set, record: outcome.record(simulation, params, wanted) })
+            ..sized
         };
-        Ok([
-            part(&|purpose, _| purpose == Purpose::Training)?,
-            part(&|purpose, name| purpose == Purpose::Validation && between.contains(name))?,
-            part(&|purpose, name| purpose == Purpose::Validation && !between.contains(name))?,
-        ])
+        DemoSettings { triangles: self.triangles, hand }
     }
-}
-
-/// A fit, what it was made from, and its errors: `set`.
-struct Results<'a> {
-    poses: &'a [Poses; 3],
-    seconds: f64,
-    fit: &'a Fit,
-    errors: [&'a Evaluation; 3],
-    written: &'a ModelWriteReport,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let plan = args.plan();
-    plan.check()?;
-    std::fs::create_dir_all(&args.out)
-        .with_context(|| format!("{} could not be made", args.out.display()))?;
-    let file = |name: &str| args.out.join(name);
+    let demo = Demo { settings: args.settings() };
+    demo.settings.hand.check().map_err(by_option)?;
+    let folder = &args.out;
+    std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
 
-    let character = progress::while_doing(quiet, "building a hand", || hand(args.triangles))?;
-    output.item("hand", crate::rigs::summary(&character.rig));
-    let (times, motion) = character.demo_motion();
-    let rig_file = RigFile::from_rig(character.rig.clone(), "hand")?.with_clip("grasp", &times, &motion)?;
-    eigenskin::io::write_rig(&file("rig.glb"), &rig_file)?;
+    let planned = demo.plan(&Terminal::new(quiet)).map_err(explained)?;
+    output.item("hand", rigs::summary(&planned.hand.rig));
+    plan::print_tissue(&output, &planned.simulation);
+    let simulated = planned.simulate(&Terminal::new(quiet)).map_err(explained)?;
+    outcome::print(&output, &simulated);
+    let found =
+        planned.learn(simulated, painter::for_reports()?, &Terminal::new(quiet)).map_err(explained)?;
+    summary::print(&output, &found.fit);
+    found.write(folder, args.report.as_deref())?;
 
-    let simulated = plan.simulate(&character, &output, quiet)?;
-    let poses = Poses::of(&simulated)?;
-    progress::while_doing(quiet, "writing the poses", || {
-        write_poses(&args.out, &rig_file, &simulated, &poses)
-    })?;
-
-    let [training, single, multi] = &poses;
-    let fitted = progress::while_doing(quiet, "fitting", || {
-        fit_examples(&training.set, &Base::default(), &Method::default(), &Unwatched)
-    })?;
-    let on_training = measure(&fitted.model, &training.set)?;
-    let written =
-        fit::write(&file("model.glb"), &rig_file, fit::poses_of(&training.set), &fitted.model, quiet)?;
-    summary::print(&output, &fitted, &on_training, &written);
-
-    let model = Arc::new(fitted.model.clone());
-    let evaluate = |set: &ExampleSet| evaluate_against(&model, set, &Unwatched);
-    let (on_single, on_multi) = (evaluate(&single.set)?, evaluate(&multi.set)?);
-    let picture = progress::while_doing(quiet, "drawing", || comparison(&model, &multi.set))?;
-    eigenskin::io::atomic::write_file(&file("comparison.png"), &picture)
-        .context("comparison.png could not be written")?;
-
-    let results = Results {
-        poses: &poses,
-        seconds: simulated.outcome.seconds,
-        fit: &fitted,
-        errors: [&on_training, &on_single, &on_multi],
-        written: &written,
-    };
-    let page = args.report.clone().unwrap_or_else(|| file("report.html"));
-    progress::while_doing(quiet, "writing the report", || write_report(&page, &results))?;
-    let figures = json!({
-        "simulation": simulation_json(&simulated, &poses),
-        "fit": summary::json(&fitted, &on_training, &written),
-        "held_out_single_joint": on_single,
-        "held_out_multi_joint": on_multi,
-    });
-    write_json(&file("report.json"), &figures)?;
-    output.item("wrote", format!("{}:", args.out.display()));
-    output.item("", format!("{:<15} everything measured, to read in a browser", report::file_name(&page)));
+    let page = args.report.clone().unwrap_or_else(|| DemoOutcome::REPORT.into());
+    output.item("wrote", format!("{}:", folder.display()));
+    output.item("", format!("{:<15} everything measured, to read in a browser", reports::file_name(&page)));
     output.item("", "model.glb       plays in any glTF viewer (clip \"grasp\")");
     output.item("", "comparison.png  truth, plain skinning, the model, what is left");
     output.item("", "rig.glb, examples.glb, validation.glb, report.json");
-    print_table(&output, results.errors);
-    output.json(&figures)
+    print_table(&output, &found);
+    output.json(&json!(found))
 }
 
-/// The training poses as one set, both kinds of held-out poses as another.
-fn write_poses(
-    folder: &Path,
-    rig_file: &RigFile,
-    simulated: &SimulatedHand,
-    [training, single, multi]: &[Poses; 3],
-) -> Result<()> {
-    let path = folder.join("examples.glb");
-    eigenskin::io::write_simulated_examples(&path, rig_file, &training.set, &training.record)?;
-    let held_out = single.set.examples().iter().chain(multi.set.examples()).cloned().collect();
-    let held_out = ExampleSet::new(rig_file.rig().clone(), held_out)?;
-    let record = simulated
-        .outcome
-        .record(&simulated.simulation, &simulated.params, |purpose, _| purpose == Purpose::Validation);
-    eigenskin::io::write_simulated_examples(&folder.join("validation.glb"), rig_file, &held_out, &record)?;
-    Ok(())
+/// An error in the words of the command.
+fn explained(error: DemoError) -> anyhow::Error {
+    match error {
+        DemoError::Simulate(error) => by_option(error),
+        DemoError::TooFewPoses(error) => {
+            anyhow!(error).context("too few poses could be simulated; try more --max-cells")
+        }
+        error => error.into(),
+    }
 }
 
-/// What was simulated, for machines.
-fn simulation_json(simulated: &SimulatedHand, poses: &[Poses; 3]) -> Value {
-    let [training, single, multi] = poses.each_ref().map(|poses| &poses.record);
-    let outcome = &simulated.outcome;
-    json!({
-        "cubes": training.cubes,
-        "unknowns": training.unknowns,
-        "contact": training.contact,
-        "seconds": outcome.seconds,
-        "dropped": outcome.dropped_json(),
-        "poses": { "training": training.poses, "held_out_single_joint": single.poses, "held_out_multi_joint": multi.poses },
-    })
-}
-
-/// The report of the demo: training, one joint, many joints.
-fn write_report(path: &Path, results: &Results) -> Result<()> {
-    let &Results { poses, fit, errors, .. } = results;
-    let unit = LengthUnit { name: "mm".to_string(), per_model_unit: 1000.0 };
-    let names = [
-        ("training", SetKind::Training, ""),
-        ("held out, one joint", SetKind::HeldOut, "when one joint moves"),
-        ("held out, many joints", SetKind::HeldOut, "when many joints move at once"),
-    ];
-    let measured: Vec<MeasuredSet> = names
-        .into_iter()
-        .zip(poses)
-        .zip(errors)
-        .map(|(((name, kind, when), poses), evaluation)| MeasuredSet {
-            name: name.to_string(),
-            kind,
-            when: when.to_string(),
-            evaluation,
-            truth: Some(&poses.set),
-        })
-        .collect();
-    let simulated = names.into_iter().zip(poses);
-    let simulation = SimulationSummary {
-        seconds: Some(results.seconds),
-        sets: simulated
-            .map(|((name, ..), poses)| SimulatedSet { name: name.to_string(), record: &poses.record })
-            .collect(),
-    };
-    let (model, view) = (Arc::new(fit.model.clone()), palm_view());
-    let truths = poses.each_ref().map(|poses| &poses.set);
-    let learnt = (truths[0], BaseSkinning::LinearBlend, &Method::default());
-    let Methods { methods, unmeasured } = report::methods(Some(learnt), &truths, false)?;
-    let mut pictures = report::worst(&model, &measured[2], errors[2], 2, view, &unit)?;
-    pictures.extend(report::worst(&model, &measured[1], errors[1], 1, view, &unit)?);
-    pictures.extend(report::components(fit, view, &unit)?);
-    let page = Report {
-        title: "A hand that bends".to_string(),
-        notes: vec!["The hand is built in; its true shapes are simulated soft tissue.".to_string()],
-        unit,
-        model: &fit.model,
-        fit: Some(fit),
-        signals: None,
-        sets: measured,
-        methods,
-        unmeasured,
-        written: Some(report::written(Path::new("model.glb"), results.written)),
-        simulation: Some(simulation),
-        pictures,
-    };
-    report::write(path, &page)
-}
-
-fn print_table(output: &Output, [training, single, multi]: [&Evaluation; 3]) {
-    let row = |name: String, evaluation: &Evaluation| {
+fn print_table(output: &Output, outcome: &DemoOutcome) {
+    let row = |name: &str, poses: &DemoPoses| {
+        let evaluation = &poses.errors;
         vec![
-            name,
+            format!("{name}, {}", counted(evaluation.poses, "pose", "poses")),
             figure(1000.0 * evaluation.skinning.rmse),
             figure(1000.0 * evaluation.model.rmse),
             evaluation.relative_error.map_or("–".to_string(), |error| format!("{error:.3}")),
@@ -279,22 +122,13 @@ fn print_table(output: &Output, [training, single, multi]: [&Evaluation; 3]) {
         ]
     };
     let rows = [
-        row(format!("training, {}", counted(training.poses, "pose", "poses")), training),
-        row(format!("held out, one joint, {}", counted(single.poses, "pose", "poses")), single),
-        row(format!("held out, many joints, {}", counted(multi.poses, "pose", "poses")), multi),
+        row("training", &outcome.training),
+        row("held out, one joint", &outcome.one_joint),
+        row("held out, many joints", &outcome.many_joints),
     ];
     output.line("");
     let head = ["rmse in mm", "skinning", "model", "model / skinning", "normals, skinning", "normals, model"];
     for line in table::lines(&head, &rows) {
         output.line(line);
     }
-}
-
-/// A pose that nobody trained on: truth, skinning, model, and both errors.
-fn comparison(model: &Arc<Model>, truth: &ExampleSet) -> Result<Vec<u8>> {
-    let shown = truth.examples().iter().position(|example| example.name == SHOWN).unwrap_or(0);
-    let plain = Arc::new(Model::without_corrections(model.rig().clone(), BaseSkinning::LinearBlend));
-    let models = [("plain skinning", &plain), ("eigenskin", model)]
-        .map(|(caption, model)| Shown { caption: caption.to_string(), model });
-    compare(truth, shown, ", held out", &models, Look::ShapesAndErrors, palm_view())
 }

@@ -1,34 +1,28 @@
 //! `eigenskin fit`: rig + examples → model.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::ValueEnum;
-use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, SimulationRecord};
-use eigenskin::displacements::Observations;
-use eigenskin::method::{Fit, Method, fit};
-use eigenskin::metrics::{Evaluation, leave_one_out};
-use eigenskin::progress::Unwatched;
-use eigenskin::model::Model;
-use eigenskin::pose::Pose;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
-use eigenskin::skinning::BaseSkinning;
-use eigenskin::solve_weights::SolvedWeights;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use eigenskin::base::BaseError;
+use eigenskin::example_source::{ExampleSource, ExampleSourceError, Examples};
+use eigenskin::frame_slice::FrameSlice;
+use eigenskin::gltf::Orientation;
+use eigenskin::jobs::fit::{Fit, FitInputs, FitJobError, FitOutcome, FitSettings, ManyModels};
+use eigenskin::method::{Allowed, Choice, ErrorLimit, FitError, Limits, SizeLimit};
+use eigenskin::report::page::LengthUnit;
+use eigenskin::reports::{self, FitPage, PageStyle, fit_report};
+use eigenskin::rig_source::RigSource;
 use serde_json::json;
 
-use crate::base::OpenBase;
-use crate::budget::BudgetArgs;
-use crate::example_source::{ClipArgs, ExampleSource};
+use crate::example_source::{ClipArgs, simulation};
 use crate::fitting::options::MethodArgs;
-use crate::fitting::viewer::ViewerLoss;
-use crate::fitting::{auto, fit_set, signal_trials, summary, warnings};
-use crate::large::LargeArgs;
+use crate::fitting::summary;
 use crate::output::{Output, bytes, counted};
-use crate::report::Methods;
+use crate::progress::Terminal;
 use crate::solved_weights::{self, SolveArgs};
-use crate::{frames, progress, report, rigs};
+use crate::{inverted, painter, rigs};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -39,54 +33,54 @@ pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
     rig: PathBuf,
     /// Example shapes: a GLB example set or a numpy bundle (.npz)
-    #[arg(long, value_name = "EX")]
+    #[arg(long, value_name = "EX", help_heading = "Input")]
     examples: Option<PathBuf>,
     #[command(flatten)]
     clip: ClipArgs,
     /// The model to write
-    #[arg(long, short, value_name = "MODEL.glb")]
-    pub(super) output: PathBuf,
+    #[arg(long, short, value_name = "MODEL.glb", help_heading = "Output")]
+    output: PathBuf,
     #[command(flatten)]
-    pub(super) budget: BudgetArgs,
+    limits: LimitArgs,
     /// First solve the skin weights from the examples; the model keeps those of the rig beside them
-    #[arg(long)]
-    pub(super) solve_weights: bool,
+    #[arg(long, help_heading = "Skin weights")]
+    solve_weights: bool,
     #[command(flatten)]
     solve: SolveArgs,
     /// Also fit without each example in turn, and report the error on what was left out
-    #[arg(long)]
-    pub(super) leave_one_out: bool,
+    #[arg(long, help_heading = "Output")]
+    leave_one_out: bool,
     /// Poses to learn from, as a Python slice START:STOP:STEP
-    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
-    pub(super) frames: Option<String>,
+    #[arg(long, value_name = "A:B:C", allow_hyphen_values = true, help_heading = "Input")]
+    frames: Option<FrameSlice>,
     /// Reference joints of a flat rig: a TOML file, [parents] with lines "joint" = "parent"
-    #[arg(long, value_name = "FILE.toml")]
-    pub(super) parents: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.toml", hide_short_help = true, help_heading = "Rig")]
+    parents: Option<PathBuf>,
     /// The axis that points up in the rig; z adds a root node that turns it
-    #[arg(long, value_enum, default_value = "y")]
+    #[arg(long, value_enum, default_value = "y", hide_short_help = true, help_heading = "Rig")]
     up: UpAxis,
     /// The rig's unit of length; other than m adds a root node that scales it
-    #[arg(long, value_enum, default_value = "m")]
-    pub(super) unit: Unit,
+    #[arg(long, value_parser = unit_parser(), default_value = "m", hide_short_help = true, help_heading = "Rig")]
+    unit: f64,
     /// The skin to use when the file has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true, help_heading = "Rig")]
     skin: Option<String>,
     /// Write what was learnt with charts and pictures as one HTML page
-    #[arg(long, value_name = "FILE.html")]
-    pub(super) report: Option<PathBuf>,
+    #[arg(long, value_name = "FILE.html", help_heading = "Output")]
+    report: Option<PathBuf>,
     /// Write what was done as JSON to a file, or - for standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<String>,
     #[command(flatten)]
-    pub(super) large: LargeArgs,
+    large: LargeArgs,
     // Last, as its headings in the help hold for all that follows.
     #[command(flatten)]
-    pub(super) method: MethodArgs,
+    method: MethodArgs,
 }
 
 impl Args {
     /// Whether z points up in the rig.
-    pub(super) fn is_z_up(&self) -> bool {
+    fn is_z_up(&self) -> bool {
         self.up == UpAxis::Z
     }
 }
@@ -97,307 +91,295 @@ enum UpAxis {
     Z,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum Unit {
-    M,
-    Cm,
-    Mm,
+/// Metres per unit of length, by its name.
+fn unit_parser() -> impl TypedValueParser<Value = f64> {
+    PossibleValuesParser::new(["m", "cm", "mm"]).map(|name| match name.as_str() {
+        "cm" => 0.01,
+        "mm" => 0.001,
+        _ => 1.0,
+    })
 }
 
-impl Unit {
-    pub(super) fn metres(self) -> f64 {
-        match self {
-            Self::M => 1.0,
-            Self::Cm => 0.01,
-            Self::Mm => 0.001,
-        }
-    }
+/// Limits on what is written and on the error that remains.
+#[derive(clap::Args, Clone, Copy)]
+#[allow(clippy::struct_field_names, reason = "they name the options")]
+struct LimitArgs {
+    /// Morph targets that the written file may have at most; a component needs one or two. Pose
+    /// space deformation merges its fields
+    #[arg(long, value_name = "N", help_heading = "Limits")]
+    max_targets: Option<usize>,
+    /// Bytes that the written file may have at most
+    #[arg(long, value_name = "N", hide_short_help = true, help_heading = "Limits")]
+    max_bytes: Option<usize>,
+    /// Target error, relative to plain skinning, on the training poses: the fewest components that
+    /// reach it
+    #[arg(long, value_name = "E", value_parser = parse_error, help_heading = "Limits")]
+    max_error: Option<f64>,
+}
+
+fn parse_error(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|error| *error >= 0.0 && error.is_finite());
+    number.ok_or_else(|| "give a share of plain skinning's error, such as 0.1".to_string())
+}
+
+/// How shapes are treated that do not fit in memory.
+#[derive(clap::Args)]
+struct LargeArgs {
+    /// Leave the shapes of a cache or numpy bundle on disk, as is done anyway above 256 MB
+    #[arg(long, hide_short_help = true, help_heading = "Shapes on disk")]
+    stream: bool,
+    /// Folder for scratch files of shapes that are left on disk: about twice their size
+    /// [default: the output's name with .scratch]
+    #[arg(long, value_name = "DIR", hide_short_help = true, help_heading = "Shapes on disk")]
+    scratch: Option<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let asked = args.method.params()?;
-    let source = ExampleSource::choose(args.examples.as_deref(), "--examples", &args.clip)?;
-    rigs::check_not_input(&args.output, &[&args.rig, source.path()])?;
+    let (inputs, settings) = (args.inputs()?, args.settings()?);
+    check_outputs(args, &inputs)?;
+    let job = Fit::open(&inputs, settings).map_err(|error| in_options(error, &inputs))?;
+    if let Examples::InMemory(set) = &job.examples {
+        args.method.check_names(set)?;
+    }
+    print_inputs(&output, &inputs, &job);
+
+    let watcher = Terminal::new(quiet);
+    let outcome = job.run(&watcher).map_err(|error| in_options(error, &inputs))?;
+    drop(watcher);
+    outcome.write(&args.output)?;
+    print_outcome(&output, args, &job, &outcome);
     if let Some(path) = &args.report {
-        rigs::check_not_input(path, &[&args.rig, source.path()])?;
+        let simulation = match &job.examples {
+            Examples::InMemory(set) => {
+                let names: Vec<&str> = set.examples().iter().map(|example| example.name.as_str()).collect();
+                simulation(&inputs.examples, &names, &output)
+            }
+            Examples::OnDisk(_) => None,
+        };
+        let page = FitPage {
+            title: reports::file_name(&args.rig),
+            examples_name: reports::file_name(inputs.examples.path()),
+            outcome: &outcome,
+            written: Some(reports::written_file(&args.output, &outcome.written)),
+            simulation: simulation.as_ref(),
+        };
+        let view = reports::default_view(args.is_z_up());
+        let style =
+            PageStyle { painter: painter::for_reports()?, view, unit: LengthUnit::of_a_rig(args.unit) };
+        reports::write_report(path, &fit_report(&page, &style, &Terminal::new(quiet))?)?;
+    }
+    let mut figures = serde_json::to_value(&outcome)?;
+    if outcome.on_disk.is_some() {
+        figures["streamed"]["peak_memory"] = json!(peak_memory());
+    }
+    job.finish();
+    output.json(&figures)
+}
+
+impl Args {
+    fn inputs(&self) -> Result<FitInputs> {
+        let examples = self.clip.source(self.examples.as_deref(), "--examples")?;
+        let rig =
+            RigSource { path: self.rig.clone(), skin: self.skin.clone(), parents: self.parents.clone() };
+        let scratch = self.large.scratch.clone().unwrap_or_else(|| {
+            let mut name = self.output.as_os_str().to_owned();
+            name.push(".scratch");
+            name.into()
+        });
+        Ok(FitInputs {
+            rig,
+            examples,
+            frames: self.frames,
+            base: self.method.base().cloned(),
+            orientation: Orientation { z_up: self.is_z_up(), metres_per_unit: self.unit },
+            on_disk: self.large.stream,
+            scratch,
+        })
+    }
+
+    fn settings(&self) -> Result<FitSettings> {
+        if !self.solve_weights && self.solve.given() {
+            bail!("--influences and --smooth are about solved weights; add --solve-weights");
+        }
+        let LimitArgs { max_targets, max_bytes, max_error } = self.limits;
+        Ok(FitSettings {
+            method: self.method.wanted()?,
+            limits: Limits { targets: max_targets, bytes: max_bytes, error: max_error },
+            solve_weights: self.solve_weights.then(|| self.solve.params()),
+            leave_one_out: self.leave_one_out,
+        })
+    }
+}
+
+/// Outputs are no inputs, and are not the same.
+fn check_outputs(args: &Args, inputs: &FitInputs) -> Result<()> {
+    let given: [&Path; 2] = [&args.rig, inputs.examples.path()];
+    rigs::check_not_input(&args.output, &given)?;
+    if let Some(path) = &args.report {
+        rigs::check_not_input(path, &given)?;
         if *path == args.output {
             bail!("{} is both the model and the report; choose two names", path.display());
         }
     }
-    let options = rigs::read_options(args.skin.as_deref());
-    let rig_file = eigenskin::io::read_rig(&args.rig, &options)?;
-    output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(rig_file.rig())));
-    for note in &rig_file.notes {
-        output.item("", note);
+    Ok(())
+}
+
+/// An error with the options that help.
+fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
+    let options = match &error {
+        FitJobError::SeveralBases { .. } | FitJobError::DeformersOnDisk { .. } => "--base",
+        FitJobError::Base(BaseError::Program { .. }) => "--base FILE.toml",
+        FitJobError::ManyModelsThroughProgram => {
+            "leave out --method auto, --leave-one-out, --max-error, --max-targets and --max-bytes"
+        }
+        FitJobError::NeedsMemory { what: ManyModels::Weights } => {
+            "eigenskin weights --frames ::100 first, then fit the rig that it writes without --solve-weights"
+        }
+        FitJobError::NeedsMemory { what: ManyModels::Method } => "--method NAME, or --frames ::100",
+        FitJobError::NeedsMemory { what: ManyModels::LeaveOneOut } => {
+            "leave out --leave-one-out, or --frames ::100"
+        }
+        FitJobError::NeedsMemory { what: ManyModels::Limits } => {
+            "leave out --max-error, --max-bytes and, except for pose space deformation, --max-targets, or --frames ::100"
+        }
+        FitJobError::PsdNeedsLimit => "--max-targets N, or --frames ::100",
+        FitJobError::Learn(FitError::NothingToLeaveOut { .. }) => "--method NAME",
+        FitJobError::LimitBelowRig { limit: SizeLimit::Targets(_), .. } => "--max-targets",
+        FitJobError::LimitBelowRig { limit: SizeLimit::Bytes(_), .. } => "--max-bytes",
+        FitJobError::Source(ExampleSourceError::NotStreamable { .. }) => {
+            "give the shapes with --cache FILE or as a numpy bundle, or leave out --stream"
+        }
+        FitJobError::Source(ExampleSourceError::Frames(_)) => "--frames",
+        FitJobError::Scratch(_) => "--scratch DIR",
+        FitJobError::Learn(_) => {
+            let path = inputs.examples.path().display().to_string();
+            return anyhow::Error::new(error).context(path);
+        }
+        _ => return error.into(),
+    };
+    anyhow!("{error} ({options})")
+}
+
+fn print_inputs(output: &Output, inputs: &FitInputs, job: &Fit) {
+    rigs::print_file(output, &inputs.rig.path, &job.rig.file);
+    if let Some(guess) = &job.rig.guessed {
+        rigs::tell_references(job.rig.rig(), guess, " (--parents FILE.toml to correct)", output);
     }
-    if rig_file.rig().skeleton().joint_count() == 0 && rig_file.rig().controls().is_empty() {
-        bail!(
-            "{} has neither joints nor controls, so nothing can drive a correction; bind the mesh to a skeleton, or add a node named control:NAME whose translation.x is the control's value",
-            args.rig.display()
+    for note in &job.notes {
+        output.item("shapes", note);
+    }
+    if let Some(what) = kept_in_rig(inputs) {
+        output.item(
+            "shapes",
+            format!("the model keeps the {what} of its rig; give a rig without them to be rid of them"),
         );
     }
-    let on_disk = source.on_disk();
-    if args.large.wants(on_disk.as_ref())?
-        && let Some(shapes) = &on_disk
-    {
-        return super::fit_large::run(args, rig_file, shapes, &asked, &output, quiet);
-    }
-    let set = match &source {
-        ExampleSource::Set(path) => eigenskin::io::read_examples(path, &options)?.1,
-        ExampleSource::Clip(clip) => {
-            clip.note_if_kept(&args.rig, &output);
-            clip.read(&rig_file, &options, &output)?
+    let poses = counted(job.examples.len(), "pose", "poses");
+    let path = inputs.examples.path().display();
+    match &job.examples {
+        Examples::InMemory(_) => output.item("examples", format!("{path}: {poses}")),
+        Examples::OnDisk(set) => {
+            let size = bytes(set.bytes() as usize);
+            output.item("examples", format!("{path}: {poses}, {size} of shapes that stay on disk"));
+            let folder = inputs.scratch.display();
+            output.item("scratch", format!("{folder}; interrupted, the same command goes on from there"));
+            if let Some(done) = job.resumed {
+                let done = counted(done, "pose", "poses");
+                output.item("going on", format!("{done} are in {folder} from an earlier run"));
+            }
         }
-    };
-    let rig = rigs::with_references_of(rig_file.rig(), set.rig())?;
-    let rig = rigs::settle_references(rig, args.parents.as_deref(), &output)?;
-    let orientation = Orientation { z_up: args.is_z_up(), metres_per_unit: args.unit.metres() };
-    let rig_file = rig_file.with_rig(rig)?.with_orientation(orientation)?;
-    let set =
-        frames::select(rigs::examples_for(rig_file.rig(), set, source.path())?, args.frames.as_deref())?;
-    output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
+    }
+}
 
-    args.method.check_names(&set)?;
-    let mut base = open_base(args, &set)?;
-    let set = base.invert(set, &output, quiet)?;
-    let solved = solve_weights(args, &set, &base, &output, quiet)?;
-    // Learnt on the solved weights, measured against the rig as it was given.
-    let learnt_from = match &solved {
-        Some(solved) => set.clone().for_rig(&solved.rig)?,
-        None => set.clone(),
+/// Sculpts or shape keys that stand in the rig's own file, and so in the model's.
+fn kept_in_rig(inputs: &FitInputs) -> Option<&'static str> {
+    let what = match inputs.examples {
+        ExampleSource::Sculpts { .. } => "sculpts",
+        ExampleSource::ShapeKeys { .. } => "shape keys",
+        _ => return None,
     };
-    let chosen =
-        progress::while_doing(quiet, "trying methods", || args.method.choose(&learnt_from, &base.base))
-            .with_context(|| format!("{}", source.path().display()))?;
-    let method = chosen.as_ref().map_or(asked, |chosen| chosen.method.clone());
-    for (index, sentence) in chosen.iter().flat_map(auto::sentences).enumerate() {
-        output.item(if index == 0 { "auto" } else { "" }, sentence);
+    let [rig, shapes] = [&inputs.rig.path, inputs.examples.path()].map(Path::canonicalize);
+    matches!((rig, shapes), (Ok(a), Ok(b)) if a == b).then_some(what)
+}
+
+fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) {
+    if let Some(inverted) = &outcome.inverted {
+        inverted::tell(inverted, output);
     }
-    let seen = progress::while_doing(quiet, "pulling back", || {
-        Observations::of(&learnt_from, &base.base, method.allows_compromise(), &Unwatched)
-    })
-    .with_context(|| format!("{}", source.path().display()))?;
-    let choice = progress::while_doing(quiet, "searching", || {
-        args.budget.choose(&seen, &set, &method, &rig_file)
-    })
-    .with_context(|| format!("{}", source.path().display()))?;
-    let most = choice.as_ref().map(|choice| choice.total);
-    let most = most.or(chosen.as_ref().and_then(|chosen| chosen.most_components));
-    if let Some(choice) = &choice {
-        output.item("budget", &choice.sentence);
-        if !choice.error_is_met {
-            output.warning("--max-error is not reached; raise the other limits or give more examples");
-        }
+    if let (Some(solved), Some(params)) = (&outcome.solved, &job.settings.solve_weights) {
+        solved_weights::print(output, solved, params.influences);
     }
-    let (fit, training) = progress::while_doing(quiet, "fitting", || {
-        let fit = fit(&seen, &method, most, &Unwatched)?.with_input_rig(set.rig())?;
-        let training = base.measure(&fit.model, &set)?;
-        Ok::<_, anyhow::Error>((fit, training))
-    })
-    .with_context(|| format!("{}", source.path().display()))?;
-    drop(seen);
-    let mut written = write(&args.output, &rig_file, poses_of(&set), &fit.model, quiet)?;
-    let loss = ViewerLoss::of(&fit.model, &set, &training);
-    written.warnings.extend(loss.iter().map(ViewerLoss::sentence));
-    written.warnings.extend(warnings(&fit));
-    summary::print(&output, &fit, &training, &written);
-    output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    let mut figures = summary::json(&fit, &training, &written);
-    if let Some(chosen) = &chosen {
-        figures["auto"] = json!(chosen);
+    if let Some(choice) = &outcome.choice {
+        print_choice(output, choice);
     }
-    if let Some(solved) = &solved {
-        figures["weights"] = json!(solved);
+    if let Some(found) = outcome.within_limits {
+        print_limits(output, found, args.limits);
     }
-    figures["viewer"] = json!(loss.as_ref().map(ViewerLoss::json));
-    if let Some(choice) = &choice {
-        figures["budget"] = json!({ "total": choice.total, "error_is_met": choice.error_is_met });
+    summary::print(output, outcome);
+    output.item("wrote", format!("{} ({})", args.output.display(), bytes(outcome.written.bytes)));
+    if let Some((_, seconds)) = outcome.on_disk {
+        let used = peak_memory()
+            .map_or(String::new(), |memory| format!(", {} of memory at most", bytes(memory as usize)));
+        output.item("took", format!("{seconds:.0} s{used}"));
     }
-    let left_out = if args.leave_one_out {
-        let left_out = progress::while_doing(quiet, "leaving out one example at a time", || {
-            let learn = |others: &ExampleSet| -> Result<Fit> {
-                let method = method.for_examples(others);
-                if solved.is_none() {
-                    return Ok(fit_set(&method, others, &base.base, most)?);
-                }
-                let solved =
-                    eigenskin::solve_weights::solve_weights(others, &args.solve.params(), &Unwatched)?;
-                Ok(fit_set(&method, &others.clone().for_rig(&solved.rig)?, &base.base, most)?)
-            };
-            leave_one_out(&set, |others, _| Ok::<_, anyhow::Error>(learn(others)?.model), &Unwatched)
-        })?;
+    if let Some(left_out) = &outcome.left_out {
         let ratio = left_out.relative_error.map_or("–".to_string(), |error| format!("{error:.3}"));
         output.item(
             "left out",
-            format!("{ratio} of skinning's error, each example against a model fitted to the others"),
-        );
-        figures["leave_one_out"] = json!(left_out);
-        Some(left_out)
-    } else {
-        None
-    };
-    if let Some(path) = &args.report {
-        let simulation = source.simulation(&set, &output);
-        progress::while_doing(quiet, "writing the report", || {
-            let learnt = Learnt {
-                set: &set,
-                weighted: &learnt_from,
-                weights: solved.as_ref(),
-                method: &method,
-                most,
-                fit: &fit,
-                training: &training,
-                simulation: simulation.as_ref(),
-            };
-            write_report(path, args, source.path(), &learnt, left_out.as_ref(), &written, None)
-        })?;
-    }
-    output.json(&figures)
-}
-
-/// What the corrections sit on: as typed, or what examples were pulled back through; those that were
-/// not will be.
-fn open_base(args: &Args, set: &ExampleSet) -> Result<OpenBase> {
-    let inverted = || set.examples().iter().filter_map(|example| Some((example, example.inverted.as_ref()?)));
-    let open = match (args.method.base(), inverted().next()) {
-        (Some(typed), _) => typed.open(set.rig())?,
-        (None, Some((example, first))) => {
-            if let Some((other, base)) = inverted().find(|(_, other)| other.base != first.base) {
-                bail!(
-                    "example {:?} was pulled back through {:?}, example {:?} through {:?}; say with --base what the model sits on",
-                    example.name,
-                    first.base.name(),
-                    other.name,
-                    base.base.name()
-                );
-            }
-            OpenBase::of(&first.base, set.rig(), "what the examples were pulled back through")?
-        }
-        (None, None) => OpenBase::of(&BaseSkinning::LinearBlend.into(), set.rig(), "the model")?,
-    };
-    if open.has_external() && (args.leave_one_out || args.budget.given() || args.method.is_auto()) {
-        bail!(
-            "--method auto, --leave-one-out, --max-error, --max-targets and --max-bytes try many models, which takes too long through another program; leave them out"
+            format!("{ratio} of plain skinning's error, each example against a model fitted to the others"),
         );
     }
-    Ok(open)
 }
 
-/// New skin weights, where they are asked for.
-fn solve_weights(
-    args: &Args,
-    set: &ExampleSet,
-    base: &OpenBase,
-    output: &Output,
-    quiet: bool,
-) -> Result<Option<SolvedWeights>> {
-    if !args.solve_weights {
-        if args.solve.given() {
-            bail!("--influences and --smooth are about solved weights; add --solve-weights");
+fn print_choice(output: &Output, choice: &Choice) {
+    let chosen = choice.tried[choice.chosen].candidate.name();
+    output.item(
+        "auto",
+        format!(
+            "{chosen}: {:.3} of plain skinning's error on examples left out in {} parts",
+            choice.left_out_error(),
+            choice.folds
+        ),
+    );
+    let others: Vec<String> = choice
+        .tried
+        .iter()
+        .map(|tried| (tried.candidate.name(), tried.left_out_error))
+        .filter(|(name, _)| *name != chosen)
+        .map(|(name, error)| format!("{name} {error:.3}"))
+        .collect();
+    let others = if others.is_empty() { "none".to_string() } else { others.join(", ") };
+    output.item("", format!("others: {others}"));
+}
+
+fn print_limits(output: &Output, found: Allowed, limits: LimitArgs) {
+    let what = format!("{} of {}", counted(found.components, "component", "components"), found.unlimited);
+    let limit = found.limited_by.map(|limit| match limit {
+        SizeLimit::Targets(most) => format!("--max-targets {most}"),
+        SizeLimit::Bytes(most) => format!("--max-bytes {most} ({})", bytes(most)),
+    });
+    let sentence = match (found.error, limit) {
+        (ErrorLimit::Open, None) => format!("{what}, no limit was reached"),
+        (ErrorLimit::Open, Some(limit)) => format!("{what}, the most that {limit} allows"),
+        (ErrorLimit::Met, _) => {
+            format!("{what}, the fewest that reach an error of {}", limits.max_error.unwrap_or_default())
         }
-        return Ok(None);
-    }
-    if base.base != BaseSkinning::LinearBlend.into() {
-        bail!(
-            "--solve-weights finds weights for linear blending, but the model sits on {:?}; leave one of them out",
-            base.base.name()
-        );
-    }
-    Ok(Some(solved_weights::solve(set, &args.solve.params(), output, quiet)?))
-}
-
-/// A fit, and what it was made from.
-pub(super) struct Learnt<'a> {
-    pub set: &'a ExampleSet,
-    /// the same with the weights that were solved
-    pub weighted: &'a ExampleSet,
-    pub weights: Option<&'a SolvedWeights>,
-    pub method: &'a Method,
-    /// displacement fields in all
-    pub most: Option<usize>,
-    pub fit: &'a Fit,
-    pub training: &'a Evaluation,
-    pub simulation: Option<&'a SimulationRecord>,
-}
-
-pub(super) fn write_report(
-    path: &Path,
-    args: &Args,
-    examples: &Path,
-    &Learnt { set, weighted, weights, method, most, fit, training, simulation }: &Learnt<'_>,
-    left_out: Option<&Evaluation>,
-    written: &ModelWriteReport,
-    note: Option<String>,
-) -> Result<()> {
-    let unit = match args.unit {
-        Unit::M => LengthUnit::of_the_model(),
-        Unit::Cm => LengthUnit { name: "cm".to_string(), per_model_unit: 1.0 },
-        Unit::Mm => LengthUnit { name: "mm".to_string(), per_model_unit: 1.0 },
-    };
-    let measured = |name: &str, kind, evaluation, truth| MeasuredSet {
-        name: name.to_string(),
-        kind,
-        when: String::new(),
-        evaluation,
-        truth,
-    };
-    let mut sets = vec![measured("training", SetKind::Training, training, Some(set))];
-    sets.extend(left_out.map(|evaluation| measured("left out", SetKind::LeftOut, evaluation, None)));
-    let (model, view) = (Arc::new(fit.model.clone()), report::view(args.is_z_up()));
-    let mut pictures = report::worst(&model, &sets[0], training, 2, view, &unit)?;
-    let signals = match method {
-        Method::Parameterization(params) => {
-            Some(signal_trials::summary(fit, params, most, [weighted, set], training))
+        (ErrorLimit::Missed { best }, limit) => {
+            let why = limit.unwrap_or_else(|| "--per-vertex or the examples".to_string());
+            format!("{what}; {why} allow no error below {best:.4}")
         }
-        Method::EigenSkin(_) | Method::Psd(_) => None,
     };
-    pictures.extend(report::components(fit, view, &unit)?);
-    pictures.extend(report::partition(fit, view)?);
-    pictures.extend(report::invertibility(weighted, fit.model.base(), view)?);
-    let Methods { methods, unmeasured } = report::methods(Some((set, fit.model.base().closed_form(), method)), &[set], left_out.is_some())?;
-    let page = Report {
-        title: report::file_name(&args.rig),
-        notes: [format!("Learnt from {}.", report::file_name(examples))]
-            .into_iter()
-            .chain(weights.map(|solved| format!("Skin weights: {}.", solved_weights::sentence(solved))))
-            .chain(note)
-            .collect(),
-        unit,
-        model: &fit.model,
-        fit: Some(fit),
-        signals,
-        sets,
-        methods,
-        unmeasured,
-        written: Some(report::written(&args.output, written)),
-        simulation: simulation.map(|record| report::simulation_summary("training", record)),
-        pictures,
-    };
-    report::write(path, &page)
+    output.item("budget", sentence);
+    if matches!(found.error, ErrorLimit::Missed { .. }) {
+        output.warning("--max-error is not reached; raise the other limits or give more examples");
+    }
 }
 
-/// How a model fitted to `set` is written: the examples' poses tell how large coordinates become.
-pub fn write_options(set: &ExampleSet) -> ModelWriteOptions {
-    ModelWriteOptions { sample_poses: poses_of(set), ..ModelWriteOptions::default() }
-}
-
-/// The poses of a set.
-pub(super) fn poses_of(set: &ExampleSet) -> Vec<Pose> {
-    set.examples().iter().map(|example| example.pose.clone()).collect()
-}
-
-/// Writes the model, which was fitted to these poses.
-pub(super) fn write(
-    path: &Path,
-    rig_file: &RigFile,
-    sample_poses: Vec<Pose>,
-    model: &Model,
-    quiet: bool,
-) -> Result<ModelWriteReport> {
-    let options = ModelWriteOptions { sample_poses, ..ModelWriteOptions::default() };
-    progress::while_doing(quiet, "writing", || {
-        Ok(eigenskin::io::write_model(path, rig_file, model, &options)?)
-    })
+/// The most memory that this process had at any moment, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kilobytes| 1024 * kilobytes)
 }

@@ -2,19 +2,17 @@
 
 pub mod bake;
 pub mod bench;
-pub mod carry;
 pub mod check;
 pub mod completions;
-pub mod conformance;
 pub mod demo;
 pub mod evaluate;
 pub mod examples;
 pub mod fit;
-mod fit_large;
 pub mod render;
-pub mod reproduce;
 pub mod simulate;
 pub mod style;
 pub mod suggest;
+pub mod transfer;
+#[cfg_attr(not(feature = "window"), path = "view_not_built.rs")]
 pub mod view;
 pub mod weights;

@@ -1,22 +1,17 @@
 //! `eigenskin render`: pictures of a model, still or moving.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use eigenskin::gltf::RigFile;
-use eigenskin::nearest_name;
-use eigenskin::report::page::LengthUnit;
-use eigenskin::report::picture::{
-    Background, HeatScale, Panel, PictureParams, View, draw_animation, draw_panels,
-};
+use eigenskin::jobs::render::{Motif, OpenedRender, Render, RenderError, RenderSettings, Show, clip_poses};
+use eigenskin::pose::Pose;
 
 use crate::output::{Output, counted};
-use crate::painter;
 use crate::pose_source::PoseArgs;
-use crate::render::figures::{self, OwnedPanel};
-use crate::render::{Show, Subject, camera};
-use crate::{progress, report, rigs};
+use crate::progress::Terminal;
+use crate::{painter, rigs};
 
 /// Draw pictures of a model
 #[derive(clap::Args)]
@@ -39,7 +34,7 @@ pub struct Args {
     #[command(flatten)]
     pose: PoseArgs,
     /// What to show, side by side [default: all that there is]
-    #[arg(long, value_name = "WHAT,…", value_delimiter = ',')]
+    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_parser = show_parser())]
     show: Vec<Show>,
     /// Show the true shape, then the model with 0, 1, … N components per layer, coloured by error
     #[arg(long, value_name = "N", requires = "truth", conflicts_with_all = ["show", "components"])]
@@ -54,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "CLIP", conflicts_with_all = ["truth", "components"])]
     play: Option<String>,
     /// Frames per second of moving pictures
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=60))]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=60), hide_short_help = true)]
     rate: u16,
     /// From where to look: front, back, left, right, top, bottom, or a direction X,Y,Z
     #[arg(long, value_name = "VIEW", allow_hyphen_values = true)]
@@ -63,155 +58,91 @@ pub struct Args {
     #[arg(long, value_name = "W×H", default_value = "360x420")]
     size: String,
     /// Panels in a row [default: all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     columns: Option<usize>,
-    /// Light letters on near black
-    #[arg(long)]
+    /// Dark background
+    #[arg(long, hide_short_help = true)]
     dark: bool,
     /// Draw lines along all edges
-    #[arg(long, conflicts_with = "cpu")]
+    #[arg(long, hide_short_help = true)]
     wireframe: bool,
     /// Paint on the CPU
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     cpu: bool,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, None);
-    let inputs: Vec<&std::path::Path> =
+    let inputs: Vec<&Path> =
         [Some(&args.model), args.truth.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     rigs::check_not_input(&args.output, &inputs)?;
-    let [panel_width, panel_height] = size(&args.size)?;
-    let view = match &args.view {
-        Some(text) => View { from_direction: camera::direction(text)?, ..report::view(false) },
-        None => report::view(false),
-    };
-    let (file, model) = eigenskin::io::read_model(&args.model)?;
-    let subject = Subject::new(Arc::new(model));
-    let unit = subject.unit();
-    let params = PictureParams {
-        panel_width,
-        panel_height,
-        view,
-        background: if args.dark { Background::Dark } else { Background::Light },
-        heat: HeatScale { maximum: None, label: format!("error in {}", unit.name) },
-        ..PictureParams::default()
-    };
-    let painter = painter::chosen(args.cpu, args.wireframe)?;
+    let OpenedRender { mut job, file } = Render::open(&args.model, args.truth.as_deref(), args.settings()?)?;
+    job.poses = args.poses(&file)?;
+    let painter = painter::chosen(args.cpu)?;
     output.item("painter", painter.name());
-    let frames = if let Some(clip) = &args.play {
-        clip_frames(args, &file, clip, &subject, &params)?
-    } else {
-        let (panels, params) = still(args, &file, &subject, &unit, params, &output)?;
-        if args.turntable { turntable(args, &panels, &params) } else { vec![(panels, params)] }
-    };
-    if frames.len() > 1 {
-        output.item("frames", format!("{} at {} per second", frames.len(), args.rate));
+    let outcome = job.run(&painter, &Terminal::new(quiet)).map_err(with_option)?;
+    if let Some(example) = &outcome.example {
+        output.item("pose", example);
     }
-    let mesh = subject.model.rig().mesh();
-    let shown: Vec<(Vec<Panel>, PictureParams)> = frames
-        .iter()
-        .map(|(panels, params)| {
-            let columns = args.columns.unwrap_or(panels.len());
-            (panels.iter().map(OwnedPanel::panel).collect(), PictureParams { columns, ..params.clone() })
-        })
-        .collect();
-    let png = progress::while_doing(quiet, "drawing", || match &shown[..] {
-        [(panels, params)] => draw_panels(&painter, mesh, panels, params),
-        frames => draw_animation(&painter, mesh, frames, args.rate),
-    })?;
-    eigenskin::io::atomic::write_file(&args.output, &png)
-        .with_context(|| format!("{} could not be written", args.output.display()))?;
+    if outcome.frames > 1 {
+        output.item("frames", format!("{} at {} per second", outcome.frames, outcome.rate));
+    }
+    outcome.write(&args.output)?;
     output.item("wrote", args.output.display().to_string());
     Ok(())
 }
 
-/// The panels of one picture, and how to draw them.
-type Frame = (Vec<OwnedPanel>, PictureParams);
+impl Args {
+    fn settings(&self) -> Result<RenderSettings> {
+        let view = self.view.as_deref().map(|text| text.parse().context("--view")).transpose()?;
+        Ok(RenderSettings {
+            motif: match (&self.components, self.up_to) {
+                (Some(name), _) => {
+                    Motif::Components { layer: Some(name.clone()).filter(|name| !name.is_empty()) }
+                }
+                (None, Some(most)) => Motif::ComponentCounts { most },
+                (None, None) => Motif::Shapes,
+            },
+            show: self.show.clone(),
+            example: self.example.clone(),
+            turntable: self.turntable,
+            rate: self.rate,
+            view,
+            panel_size: size(&self.size)?,
+            columns: self.columns,
+            dark: self.dark,
+            wireframe: self.wireframe,
+        })
+    }
 
-/// A clip, with one camera and one heat scale.
-fn clip_frames(
-    args: &Args,
-    file: &RigFile,
-    clip: &str,
-    subject: &Subject,
-    params: &PictureParams,
-) -> Result<Vec<Frame>> {
-    let unit = subject.unit();
-    let rows = camera::clip_poses(file, clip, args.rate)?
-        .iter()
-        .map(|pose| subject.panels(pose, None, &args.show, &unit))
-        .collect::<Result<Vec<_>>>()?;
-    let all = || rows.iter().flatten();
-    let maximum = all().filter_map(OwnedPanel::largest_error).fold(0f32, f32::max);
-    let params = PictureParams {
-        framed: all().flat_map(|panel| panel.positions.iter().copied()).collect(),
-        heat: HeatScale { maximum: (maximum > 0.0).then_some(maximum), ..params.heat.clone() },
-        ..params.clone()
-    };
-    Ok(rows.into_iter().map(|row| (row, params.clone())).collect())
+    /// Frames of a clip, or the pose that was given.
+    fn poses(&self, file: &RigFile) -> Result<Vec<Pose>> {
+        if let Some(clip) = &self.play {
+            return Ok(clip_poses(file, clip, self.rate)?);
+        }
+        let poses = self.pose.read_all(file)?;
+        if poses.len() > 1 {
+            bail!(
+                "{} were given; choose one with --frame, --time or --pose-name, or --play the clip",
+                counted(poses.len(), "pose", "poses")
+            );
+        }
+        Ok(poses.into_iter().map(|named| named.pose).collect())
+    }
 }
 
-/// Four seconds around the same panels.
-fn turntable(args: &Args, panels: &[OwnedPanel], params: &PictureParams) -> Vec<Frame> {
-    let framed = camera::sphere_around(panels.iter().flat_map(|panel| &panel.positions));
-    let count = 4 * usize::from(args.rate);
-    let frame = |frame: usize| {
-        let view = camera::turned(&params.view, frame as f32 / count as f32);
-        (panels.to_vec(), PictureParams { view, framed: framed.clone(), ..params.clone() })
-    };
-    (0..count).map(frame).collect()
+/// The option that helps.
+fn with_option(error: RenderError) -> anyhow::Error {
+    match error {
+        RenderError::NeedsTruth { .. } => anyhow!("{error}; give --truth EX"),
+        error => error.into(),
+    }
 }
 
-/// The panels of one pose, or of what a joint has learnt.
-fn still(
-    args: &Args,
-    file: &RigFile,
-    subject: &Subject,
-    unit: &LengthUnit,
-    params: PictureParams,
-    output: &Output,
-) -> Result<Frame> {
-    if let Some(name) = &args.components {
-        let (panels, view, focus) = figures::eigendisplacements(&subject.model, name, params.view, unit)?;
-        return Ok((panels, PictureParams { view, focus, ..params }));
-    }
-    if let Some(path) = &args.truth {
-        let set = eigenskin::io::read_examples(path, &rigs::read_options(None))?.1;
-        let truth = rigs::examples_for(subject.model.input_rig(), set, path)?;
-        let index = match &args.example {
-            Some(name) => {
-                let names = truth.examples().iter().map(|example| example.name.as_str());
-                let Some(index) = truth.examples().iter().position(|example| example.name == *name) else {
-                    let hint = nearest_name::nearest(name, names)
-                        .map_or(String::new(), |near| format!("; did you mean {near:?}?"));
-                    bail!("{} has no example {name:?}{hint}", path.display());
-                };
-                index
-            }
-            None => subject.worst(&truth).with_context(|| format!("{} has no examples", path.display()))?,
-        };
-        output.item("pose", &truth.examples()[index].name);
-        let panels = match args.up_to {
-            Some(most) => figures::by_components(subject, &truth, index, most, unit),
-            None => subject.panels(&truth.examples()[index].pose, Some((&truth, index)), &args.show, unit)?,
-        };
-        return Ok((panels, params));
-    }
-    let poses = args.pose.read_all(file)?;
-    let pose = match poses.as_slice() {
-        [] => eigenskin::pose::Pose::rest(
-            file.rig().skeleton(),
-            file.rig().controls().iter().map(|control| control.default).collect(),
-        ),
-        [one] => one.pose.clone(),
-        _ => bail!(
-            "{} were given; choose one with --frame, --time or --pose-name, or --play the clip",
-            counted(poses.len(), "pose", "poses")
-        ),
-    };
-    Ok((subject.panels(&pose, None, &args.show, unit)?, params))
+fn show_parser() -> impl TypedValueParser<Value = Show> {
+    let values = Show::ALL.map(|show| PossibleValue::new(show.name()).help(show.description()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Show>())
 }
 
 /// Two numbers with an x or × between them.

@@ -1,28 +1,27 @@
 //! `eigenskin simulate`: training poses for a rig that has none.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
-use eigenskin::articulation::{Articulation, NamedPose};
-use eigenskin::gltf::RigFile;
-use eigenskin::rig::Rig;
-use eigenskin::sim::calculix;
-use eigenskin::sim::jobs::{Job, Purpose, SamplingParams, jobs, jobs_of_poses};
-use eigenskin::sim::ranges::ranges;
-use eigenskin::sim::simulation::{Simulation, SimulationParams};
-use serde_json::{Value, json};
+use anyhow::{Context, Result, anyhow, bail};
+use eigenskin::frame_slice::FrameSlice;
+use eigenskin::jobs::simulate::{
+    PartsError, PartsStore, PoseFile, PoseSettings, Simulate, SimulateError, SimulateInputs,
+    SimulateSettings, SimulationPlan, TissueSettings,
+};
+use eigenskin::rig_source::RigSource;
+use eigenskin::sim::ranges::RangeError;
+use serde_json::json;
 
 use crate::output::{Output, counted};
-use crate::simulate::parts::{Parts, quality_json};
+use crate::progress::Terminal;
 use crate::simulate::ranges::RangeArgs;
-use crate::simulate::{fingerprint, plan, run};
-use crate::{progress, rigs};
+use crate::simulate::{by_option, outcome, plan};
+use crate::{painter, rigs};
 
 /// Bend a rigged character as soft tissue around its bones: training poses without sculpts
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin simulate hand.glb --plan\n  eigenskin simulate hand.glb -o examples.glb\n  eigenskin simulate man.glb --range 'leg_joint_L_2:flex=0..120' --still neck_joint_1 -o examples.glb\n\nOn a cluster: --list-jobs tells how many jobs there are; --job N solves one of them into the folder\nOUT.parts; --resume collects them and solves what is missing.\n\nA file of ranges has a table per joint, in degrees away from rest:\n  [joints.\"forearm.L\"]\n  flex = [0, 110]    # or side, twist, or the joint's own x, y, z"
+    after_help = "Examples:\n  eigenskin simulate hand.glb --plan\n  eigenskin simulate hand.glb -o examples.glb\n  eigenskin simulate man.glb --range 'leg_joint_L_2:flex=0..120' --lock neck_joint_1 -o examples.glb\n\nOn a cluster: --list-jobs tells how many jobs there are; --job N solves one of them into the folder\nOUT.parts; --resume collects them and solves what is missing.\n\nA file of ranges has a table per joint, in degrees away from rest:\n  [joints.\"forearm.L\"]\n  flex = [0, 110]    # or side, twist, or the joint's own x, y, z"
 )]
 pub struct Args {
     /// The rig: .glb, .gltf or .npz
@@ -36,8 +35,8 @@ pub struct Args {
     /// Only tell what would be done, with a picture of lattice and bones
     #[arg(long)]
     plan: bool,
-    /// Where to write the picture of the plan [default: RIG.plan.png]
-    #[arg(long, value_name = "FILE.png", requires = "plan")]
+    /// Where to write the picture of the plan [default: EXAMPLES.plan.png, else RIG.plan.png in this folder]
+    #[arg(long, value_name = "FILE.png", requires = "plan", hide_short_help = true)]
     picture: Option<PathBuf>,
     #[command(flatten)]
     poses: PoseArgs,
@@ -46,13 +45,13 @@ pub struct Args {
     #[command(flatten)]
     work: WorkArgs,
     /// Write one CalculiX input file per job into this folder, and stop
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     export_calculix: Option<PathBuf>,
     /// Which skin, when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
     /// What the joints of a flat rig turn against: a TOML file, [parents] with lines "joint" = "parent"
-    #[arg(long, value_name = "FILE.toml")]
+    #[arg(long, value_name = "FILE.toml", hide_short_help = true)]
     parents: Option<PathBuf>,
     /// Write plan and quality of all poses as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
@@ -67,57 +66,63 @@ struct PoseArgs {
     #[arg(long, value_name = "N", default_value_t = 6)]
     per_degree: usize,
     /// Leave out the poses that turn a joint about two axes at once
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     no_corners: bool,
     /// Poses that turn two neighbouring joints at once
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
     coupled: usize,
     /// Poses of all joints, to learn what joints do together
     #[arg(long, value_name = "N", default_value_t = 24)]
-    together: usize,
+    multi_joint_poses: usize,
     /// Random poses of all joints, to validate with
-    #[arg(long, value_name = "N", default_value_t = 25)]
+    #[arg(long, value_name = "N", default_value_t = 25, hide_short_help = true)]
     validation_poses: usize,
     /// Seed of the random poses
-    #[arg(long, value_name = "N", default_value_t = 2002)]
+    #[arg(long, value_name = "N", default_value_t = 2002, hide_short_help = true)]
     seed: u64,
     #[command(flatten)]
     ranges: RangeArgs,
     /// Share of the ranges that were not given
-    #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
+    #[arg(long, value_name = "SHARE", default_value_t = 1.0, hide_short_help = true)]
     range_share: f64,
     /// Simulate the poses of this example set instead (its shapes are not looked at)
-    #[arg(long, value_name = "EX")]
+    #[arg(long, value_name = "EX", hide_short_help = true)]
     poses: Option<PathBuf>,
     /// Choose among the poses of --poses: START:STOP:STEP
-    #[arg(long, value_name = "SLICE", requires = "poses", allow_hyphen_values = true)]
-    frames: Option<String>,
+    #[arg(
+        long,
+        value_name = "SLICE",
+        requires = "poses",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
+    frames: Option<FrameSlice>,
 }
 
 /// What the tissue is like.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Tissue")]
 struct TissueArgs {
-    /// Edge of the lattice's cubes, in the rig's unit [default: a third of the thinnest limb]
-    #[arg(long, value_name = "LENGTH")]
-    cube: Option<f64>,
-    /// The most cubes that an automatic edge gives
+    /// Edge of the lattice's cells, in the rig's unit [default: a third of the thinnest limb]
+    #[arg(long, value_name = "LENGTH", hide_short_help = true)]
+    cell_size: Option<f64>,
+    /// The most cells that an automatic edge gives
     #[arg(long, value_name = "N", default_value_t = 3000)]
-    cubes: usize,
+    max_cells: usize,
     /// Poisson's ratio: towards 0.5 the tissue keeps its volume
-    #[arg(long, value_name = "RATIO", default_value_t = 0.45)]
+    #[arg(long, value_name = "RATIO", default_value_t = 0.45, hide_short_help = true)]
     poisson: f64,
     /// Radius of the bones as a share of their depth below the skin
-    #[arg(long, value_name = "SHARE")]
-    bone_radius: Option<f64>,
+    #[arg(long, value_name = "SHARE", default_value_t = 0.3, hide_short_help = true)]
+    bone_radius: f64,
     /// Length left free at joints as a share of the depth there
-    #[arg(long, value_name = "SHARE")]
-    gap: Option<f64>,
+    #[arg(long, value_name = "SHARE", default_value_t = 0.75, hide_short_help = true)]
+    gap: f64,
     /// Let parts of the body pass through each other: faster, and wrong where skin touches skin
     #[arg(long)]
     no_contact: bool,
     /// A mesh, mesh node or material that is no skin and is carried along; may be repeated
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
     exclude: Vec<String>,
 }
 
@@ -129,62 +134,120 @@ struct WorkArgs {
     #[arg(long)]
     resume: bool,
     /// List the jobs and stop
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     list_jobs: bool,
     /// Solve this job only, into OUT.parts
-    #[arg(long, value_name = "N", requires = "output", conflicts_with = "resume")]
+    #[arg(long, value_name = "N", requires = "output", conflicts_with = "resume", hide_short_help = true)]
     job: Option<usize>,
     /// Threads to use [default: one per core]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     threads: Option<usize>,
+}
+
+impl Args {
+    fn inputs(&self) -> SimulateInputs {
+        let (path, skin, parents) = (self.rig.clone(), self.skin.clone(), self.parents.clone());
+        let frames = self.poses.frames;
+        SimulateInputs {
+            rig: RigSource { path, skin, parents },
+            ranges: self.poses.ranges.file().map(PathBuf::from),
+            poses: self.poses.poses.clone().map(|path| PoseFile { path, frames }),
+        }
+    }
+
+    fn settings(&self) -> Result<SimulateSettings> {
+        let (poses, tissue) = (&self.poses, &self.tissue);
+        Ok(SimulateSettings {
+            poses: PoseSettings {
+                per_degree: poses.per_degree,
+                corners: !poses.no_corners,
+                coupled: poses.coupled,
+                multi_joint_poses: poses.multi_joint_poses,
+                validation_poses: poses.validation_poses,
+                seed: poses.seed,
+                ranges: poses.ranges.ranges()?,
+                locked: poses.ranges.locked().to_vec(),
+                range_share: poses.range_share,
+            },
+            tissue: TissueSettings {
+                cell_size: tissue.cell_size,
+                max_cells: tissue.max_cells,
+                poisson: tissue.poisson,
+                bone_radius: tissue.bone_radius,
+                gap: tissue.gap,
+                contact: !tissue.no_contact,
+            },
+            exclude: tissue.exclude.clone(),
+            threads: self.work.threads,
+        })
+    }
+
+    /// Where the poses to validate with go.
+    fn validation_path(&self, examples: &Path) -> PathBuf {
+        self.validation.clone().unwrap_or_else(|| examples.with_extension("validation.glb"))
+    }
+
+    /// Where the picture of the plan goes: beside what would be written, else into the current folder.
+    fn picture_path(&self) -> PathBuf {
+        let beside = |examples: &PathBuf| examples.with_extension("plan.png");
+        let here =
+            || Path::new(self.rig.file_name().unwrap_or(self.rig.as_os_str())).with_extension("plan.png");
+        self.picture.clone().unwrap_or_else(|| self.output.as_ref().map_or_else(here, beside))
+    }
+
+    /// An error in the words of the command; what is wrong with the rig begins with its name.
+    fn explained(&self, error: SimulateError) -> anyhow::Error {
+        let rig = self.rig.display();
+        match error {
+            SimulateError::Ranges(RangeError::NothingMoves) => {
+                anyhow!("{rig}: {}, such as --range 'JOINT:x=-30..30'", RangeError::NothingMoves)
+            }
+            SimulateError::Ranges(_) | SimulateError::Simulation(_) => {
+                anyhow::Error::new(error).context(rig.to_string())
+            }
+            SimulateError::UnknownPart { .. } => anyhow::Error::new(error).context("--exclude"),
+            SimulateError::NoSuchJob { job, .. } => anyhow::Error::new(error).context(format!("--job {job}")),
+            SimulateError::NoPoses => anyhow!("{error} with --per-degree"),
+            SimulateError::Parts(PartsError::EarlierRun { folder }) => anyhow!(
+                "{} holds jobs of an earlier run; add --resume to go on with them, or remove the folder",
+                folder.display()
+            ),
+            error => by_option(error),
+        }
+    }
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
     check_arguments(args)?;
-    let file = eigenskin::io::read_rig(&args.rig, &rigs::read_options(args.skin.as_deref()))?;
-    let rig = rigs::settle_references(file.rig().clone(), args.parents.as_deref(), &output)?;
-    let file = file.with_rig(rig.clone())?;
-    output.item("rig", rigs::summary(&rig));
+    let explained = |error| args.explained(error);
+    let (job, guessed) = Simulate::open(&args.inputs(), args.settings()?).map_err(explained)?;
+    let rig = job.file.rig();
+    if let Some(guess) = &guessed {
+        rigs::tell_references(rig, guess, " (--parents FILE.toml to correct)", &output);
+    }
+    output.item("rig", rigs::summary(rig));
 
-    let (jobs, degrees) = wanted_jobs(args, &rig, &output)?;
+    let jobs = job.jobs().map_err(explained)?;
+    if let Some(ranges) = &jobs.ranges {
+        plan::print_ranges(&output, rig, ranges);
+    }
     if args.work.list_jobs {
-        for (index, job) in jobs.iter().enumerate() {
+        for (index, job) in jobs.jobs.iter().enumerate() {
             output.line(format!("{index:4}  {}", job.description()));
         }
-        return output.json(&json!({ "jobs": jobs.len() }));
+        return output.json(&json!({ "jobs": jobs.jobs.len() }));
     }
-    let excluded = excluded_vertices(&file, &args.tissue.exclude)?;
-    let simulation = progress::while_doing(quiet, "filling the skin", || {
-        Simulation::new(rig.clone(), &jobs, &excluded, &simulation_params(&args.tissue))
-    })
-    .with_context(|| args.rig.display().to_string())?;
-    plan::print_tissue(&output, &simulation, &jobs, 0);
-    let planned = plan::plan_json(&rig, &degrees, &simulation, &jobs);
-
+    let planned = job.plan(jobs, &Terminal::new(quiet)).map_err(explained)?;
+    plan::print_tissue(&output, &planned);
     if args.plan {
-        let path = args.picture.clone().unwrap_or_else(|| args.rig.with_extension("plan.png"));
-        let png = progress::while_doing(quiet, "drawing", || plan::picture(&simulation))?;
-        eigenskin::io::atomic::write_file(&path, &png)
-            .with_context(|| format!("{} could not be written", path.display()))?;
-        output.item("wrote", path.display().to_string());
-        return output.json(&planned);
+        return draw(args, &planned, &output);
     }
     if let Some(folder) = &args.export_calculix {
-        return export_calculix(folder, &simulation, &jobs, &output);
+        return export_calculix(folder, &planned, &output, quiet);
     }
-    let Some(path) = &args.output else {
-        bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan")
-    };
-    match args.work.threads {
-        Some(threads) => rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()
-            .context("threads could not be started")?
-            .install(|| solve_and_write(args, path, &file, &simulation, &jobs, &planned, &output, quiet)),
-        None => solve_and_write(args, path, &file, &simulation, &jobs, &planned, &output, quiet),
-    }
+    solve_and_write(args, &planned, &output, quiet)
 }
 
 /// What can be said before anything is read.
@@ -195,7 +258,7 @@ fn check_arguments(args: &Args) -> Result<()> {
     }
     let inputs: Vec<&Path> =
         [Some(args.rig.as_path()), args.poses.poses.as_deref()].into_iter().flatten().collect();
-    let validation = args.output.as_deref().map(|output| validation_path(args, output));
+    let validation = args.output.as_deref().map(|output| args.validation_path(output));
     for path in [args.output.as_ref(), validation.as_ref(), args.picture.as_ref()].into_iter().flatten() {
         rigs::check_not_input(path, &inputs)?;
     }
@@ -204,184 +267,49 @@ fn check_arguments(args: &Args) -> Result<()> {
     {
         bail!("{} cannot hold both examples and validation; give two names", output.display());
     }
-    check_tissue(&args.tissue)?;
-    if !(args.poses.range_share > 0.0 && args.poses.range_share <= 1.5) {
-        bail!("--range-share {} is not possible; give a share above 0 and up to 1.5", args.poses.range_share);
-    }
-    if args.work.threads == Some(0) {
-        bail!("--threads 0 cannot do anything; give at least 1");
-    }
     Ok(())
 }
 
-/// Options of the tissue, by their names on the command line.
-fn check_tissue(args: &TissueArgs) -> Result<()> {
-    if let Some(edge) = args.cube.filter(|edge| !(edge.is_finite() && *edge > 0.0)) {
-        bail!("--cube {edge} is not possible; give a length above 0, in the rig's unit");
-    }
-    if !(20..=300_000).contains(&args.cubes) {
-        bail!("--cubes {} is not possible; give a number from 20 to 300000", args.cubes);
-    }
-    if let Some(share) = args.bone_radius.filter(|share| !(*share > 0.0 && *share < 1.0)) {
-        bail!("--bone-radius {share} is not possible; give a share above 0 and below 1, such as 0.3");
-    }
-    if let Some(share) = args.gap.filter(|share| !(share.is_finite() && *share >= 0.0)) {
-        bail!("--gap {share} is not possible; give a share of 0 or more, such as 0.75");
-    }
-    Ok(())
+fn draw(args: &Args, planned: &SimulationPlan, output: &Output) -> Result<()> {
+    let path = args.picture_path();
+    let png = planned.picture(painter::for_reports()?)?;
+    eigenskin::io::atomic::write_file(&path, &png)
+        .with_context(|| format!("{} could not be written", path.display()))?;
+    output.item("wrote", path.display().to_string());
+    output.json(&json!(planned.facts()))
 }
 
-/// Where the poses to validate with go.
-fn validation_path(args: &Args, output: &Path) -> PathBuf {
-    args.validation.clone().unwrap_or_else(|| output.with_extension("validation.glb"))
+fn export_calculix(folder: &Path, planned: &SimulationPlan, output: &Output, quiet: bool) -> Result<()> {
+    planned.write_calculix(folder, &Terminal::new(quiet))?;
+    let count = planned.jobs().jobs.len();
+    output.item("wrote", format!("{} in {}", counted(count, "input file", "input files"), folder.display()));
+    output.item("", "solve one with: ccx job-0000 (lengths in cell edges, stress in shear moduli)");
+    output.json(&json!({ "jobs": count }))
 }
 
-/// The poses as jobs, and the degrees of freedom they come from.
-fn wanted_jobs(
-    args: &Args,
-    rig: &Arc<Rig>,
-    output: &Output,
-) -> Result<(Vec<Job>, Vec<eigenskin::articulation::DegreeOfFreedom>)> {
-    let poses = &args.poses;
-    if let Some(path) = &poses.poses {
-        let (_, set) = eigenskin::io::read_examples(path, &rigs::read_options(args.skin.as_deref()))?;
-        let set = crate::frames::select(rigs::examples_for(rig, set, path)?, poses.frames.as_deref())?;
-        let named: Vec<NamedPose> = set
-            .examples()
-            .iter()
-            .map(|example| NamedPose { name: example.name.clone(), pose: example.pose.clone() })
-            .collect();
-        return Ok((jobs_of_poses(rig, &named, Purpose::Training), Vec::new()));
-    }
-    let given = poses.ranges.given()?;
-    let found = ranges(rig, &given, poses.range_share).with_context(|| args.rig.display().to_string())?;
-    plan::print_ranges(output, rig, &found);
-    let sampling = SamplingParams {
-        per_degree: poses.per_degree,
-        corner_shares: if poses.no_corners { Vec::new() } else { SamplingParams::default().corner_shares },
-        couplings: poses.coupled,
-        together: poses.together,
-        validation: poses.validation_poses,
-        seed: poses.seed,
-        ..SamplingParams::default()
+fn solve_and_write(args: &Args, planned: &SimulationPlan, output: &Output, quiet: bool) -> Result<()> {
+    let explained = |error| args.explained(error);
+    let Some(path) = &args.output else {
+        bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan")
     };
-    let articulation = Articulation { rig, degrees: &found.degrees };
-    Ok((jobs(articulation, &sampling), found.degrees))
-}
-
-fn simulation_params(args: &TissueArgs) -> SimulationParams {
-    let mut params = run::params_with_cubes(args.cubes);
-    params.tissue.fill.edge = args.cube;
-    params.material.poisson = args.poisson;
-    if args.no_contact {
-        params.contact = None;
-    }
-    if let Some(share) = args.bone_radius {
-        params.tissue.bones.radius_share = share;
-    }
-    if let Some(share) = args.gap {
-        params.tissue.bones.gap_share = share;
-    }
-    params
-}
-
-/// `vertex` → whether it belongs to something that is named as no skin.
-fn excluded_vertices(file: &RigFile, names: &[String]) -> Result<Vec<bool>> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    let parts = file.named_parts();
-    let mut excluded = vec![false; file.rig().vertex_count()];
-    for name in names {
-        let mut found = false;
-        for part in parts.iter().filter(|part| part.names.contains(name)) {
-            excluded[part.vertices.clone()].fill(true);
-            found = true;
-        }
-        if !found {
-            let mut known: Vec<&str> =
-                parts.iter().flat_map(|part| &part.names).map(String::as_str).collect();
-            known.sort_unstable();
-            known.dedup();
-            bail!(
-                "--exclude {name:?} is no mesh, node or material of the rig; there are: {}",
-                known.join(", ")
-            );
-        }
-    }
-    Ok(excluded)
-}
-
-fn export_calculix(folder: &Path, simulation: &Simulation, jobs: &[Job], output: &Output) -> Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| format!("{} could not be made", folder.display()))?;
-    for (index, job) in jobs.iter().enumerate() {
-        let poses: Vec<_> = job.stops.iter().map(|stop| simulation.motions(job, stop.share)).collect();
-        let mut text = Vec::new();
-        calculix::write_inp(&mut text, simulation.problem(), &poses)?;
-        let path = folder.join(format!("job-{index:04}.inp"));
-        eigenskin::io::atomic::write_file(&path, &text)
-            .with_context(|| format!("{} could not be written", path.display()))?;
-    }
-    output.item(
-        "wrote",
-        format!("{} in {}", counted(jobs.len(), "input file", "input files"), folder.display()),
-    );
-    output.item("", "solve one with: ccx job-0000 (lengths in cube edges, stress in shear moduli)");
-    output.json(&json!({ "jobs": jobs.len() }))
-}
-
-#[allow(clippy::too_many_arguments)]
-fn solve_and_write(
-    args: &Args,
-    path: &Path,
-    file: &RigFile,
-    simulation: &Simulation,
-    jobs: &[Job],
-    planned: &Value,
-    output: &Output,
-    quiet: bool,
-) -> Result<()> {
-    let folder = Parts::folder_of(path);
-    if folder.exists() && !args.work.resume && args.work.job.is_none() {
-        bail!(
-            "{} holds jobs of an earlier run; add --resume to go on with them, or remove the folder",
-            folder.display()
-        );
-    }
-    let settings = json!({ "plan": planned, "all": fingerprint::of(file, jobs, &args.tissue.exclude, &simulation_params(&args.tissue)) });
-    let parts = Parts::open(&folder, file, &settings)?;
+    let folder = PartsStore::folder_for(path);
+    let goes_on = args.work.resume || args.work.job.is_some();
+    let store = if goes_on { PartsStore::open(folder, planned) } else { PartsStore::create(folder, planned) };
+    let store = store.map_err(|error| explained(error.into()))?;
     if let Some(index) = args.work.job {
-        let job = jobs
-            .get(index)
-            .with_context(|| format!("--job {index}: there are {} jobs, counted from 0", jobs.len()))?;
-        let result = progress::while_doing(quiet, "simulating", || {
-            anyhow::Ok(simulation.run(&mut simulation.solver()?, simulation.contact().as_ref(), job))
-        })?;
-        parts.write(index, &result)?;
-        output.item("job", format!("{index}: {}", job.description()));
-        return output
-            .json(&json!({ "job": index, "poses": result.poses.len(), "failed": result.failed.len() }));
+        let solved = planned.run_job(index, &store, &Terminal::new(quiet)).map_err(explained)?;
+        output.item("job", format!("{index}: {}", planned.jobs().jobs[index].description()));
+        return output.json(&json!(solved));
     }
-    let outcome = run::solve_and_sort(simulation, jobs, Some(&parts), |_| false, output, quiet)?;
-    let write = |path: &Path, purpose: Purpose| -> Result<usize> {
-        let set = outcome.examples(simulation.rig(), |pose| pose.purpose == purpose)?;
-        let params = simulation_params(&args.tissue);
-        let record = outcome.record(simulation, &params, |of, _| of == purpose);
-        eigenskin::io::write_simulated_examples(path, file, &set, &record)?;
-        Ok(set.len())
-    };
-    let count = write(path, Purpose::Training)?;
-    output.item("wrote", format!("{}: {}", path.display(), counted(count, "pose", "poses")));
-    if outcome.count(Purpose::Validation) > 0 {
-        let path = validation_path(args, path);
-        let count = write(&path, Purpose::Validation)?;
-        output.item("", format!("{}: {} to validate with", path.display(), counted(count, "pose", "poses")));
+    let found = planned.run(Some(&store), &Terminal::new(quiet)).map_err(explained)?;
+    outcome::print(output, &found);
+    let validation = args.validation_path(path);
+    let written = found.write(path, &validation).map_err(explained)?;
+    output.item("wrote", format!("{}: {}", path.display(), counted(written.training, "pose", "poses")));
+    if written.validation > 0 {
+        let count = counted(written.validation, "pose", "poses");
+        output.item("", format!("{}: {count} to validate with", validation.display()));
     }
-    parts.remove()?;
-    output.json(&json!({
-        "plan": planned,
-        "seconds": outcome.seconds,
-        "dropped": outcome.dropped_json(),
-        "poses": outcome.solved.iter().map(|(name, quality)| quality_json(name, quality)).collect::<Vec<_>>(),
-    }))
+    store.remove()?;
+    output.json(&json!(found))
 }

@@ -1,27 +1,26 @@
-//! `eigenskin style`: the difference between two deformations, carried to a third character.
+//! `eigenskin style`: the difference between two deformations, transferred to a third character.
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow};
 use clap::ValueEnum;
-use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::RigFile;
+use eigenskin::frame_slice::FrameSlice;
+use eigenskin::io::read_joint_map;
+use eigenskin::jobs::fit::{FitSettings, Wanted};
+use eigenskin::jobs::style::{
+    OpenedSet, Style, StyleInputs, StyleJobError, StyleOutcome, StyleSettings, StyleWarning,
+};
 use eigenskin::method::{EigenSkinParams, Method};
 use eigenskin::skinning::BaseSkinning;
-use eigenskin::style::{
-    Form, Found, MatchedBy, Regions, Space, StyleMap, StyleParams, StyleReport, Transferred,
-};
-use serde_json::{Value, json};
+use eigenskin::style::{Form, MatchedBy, Regions, Space, StyleParams};
 
-use super::fit;
-use crate::fitting::options::{Belonging, EigenSkinArgs, check_belongings};
-use crate::fitting::{fit_set, measure, summary};
+use crate::fitting::options::{EigenSkinArgs, WorksWith, check_options};
+use crate::fitting::summary;
 use crate::output::{Output, bytes, counted, figure};
-use crate::{frames, joint_map, progress, rigs};
+use crate::progress::Terminal;
+use crate::rigs;
 
-/// Carry the difference between two deformations of one character to another character
+/// Transfer the difference between two deformations of one character to another character
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  eigenskin style --from plain.glb muscular.glb --to child.glb -o muscular-child.glb\n  eigenskin style --from soft.glb stiff.glb --to other.glb -o other-stiff.glb --amount 0.5 --map joints.toml\n  eigenskin style --from soft.glb stiff.glb --to other.glb -o model.glb --model --per-vertex 10\n\nThe map file has one line per joint:\n  [joints]\n  \"joint of Y1\" = \"joint of X1\""
@@ -41,23 +40,23 @@ pub struct Args {
     #[arg(long, value_name = "SHARE", default_value_t = 1.0)]
     amount: f64,
     /// The most signals of X1 that carry the style [default: as many as X1 has above its rounding]
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", hide_short_help = true)]
     signals: Option<usize>,
     /// Poses to take of each set, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
-    frames: Option<String>,
+    frames: Option<FrameSlice>,
     /// Which joint is which: a TOML file, [joints] with lines "joint of Y1" = "joint of X1"; without it
     /// joints of equal names, else in equal order
     #[arg(long, value_name = "FILE.toml")]
     map: Option<PathBuf>,
     /// What displacements are measured from
-    #[arg(long, value_enum, default_value = "nearest-bones")]
+    #[arg(long, value_enum, default_value = "nearest-bones", hide_short_help = true)]
     space: SpaceArg,
     /// One map for the whole skin, as in the paper, or corrected for the skin of each joint
     #[arg(long, value_enum, default_value = "whole")]
     regions: RegionsArg,
     /// Keep within the signals of X1: the paper's other form
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     projected: bool,
     /// Write a model learnt from the result instead of an example set, by fit's default method
     #[arg(long)]
@@ -91,133 +90,119 @@ enum RegionsArg {
 }
 
 impl Args {
-    fn params(&self) -> Result<StyleParams> {
-        if !(0.0..=1.0).contains(&self.amount) {
-            bail!("--amount must be from 0 (nothing) to 1 (all of the style), not {}", self.amount);
-        }
-        let of_model = |(option, given)| Belonging {
+    fn settings(&self) -> Result<StyleSettings> {
+        Ok(StyleSettings {
+            amount: self.amount,
+            capture: StyleParams {
+                signals: self.signals,
+                form: if self.projected { Form::Projected } else { Form::Factored },
+                regions: match self.regions {
+                    RegionsArg::Whole => Regions::Whole,
+                    RegionsArg::Joints => Regions::joints(),
+                },
+                space: match self.space {
+                    SpaceArg::NearestBones => Space::NearestBones,
+                    SpaceArg::Rigid => Space::Skinning(BaseSkinning::Rigid),
+                    SpaceArg::Linear => Space::Skinning(BaseSkinning::LinearBlend),
+                    SpaceArg::DualQuaternion => Space::Skinning(BaseSkinning::DualQuaternion),
+                },
+                joint_map: self.map.as_deref().map(read_joint_map).transpose()?,
+            },
+            fit: self.fit()?,
+        })
+    }
+
+    /// How to fit a model, where one is asked for.
+    fn fit(&self) -> Result<Option<FitSettings>> {
+        let of_model = |(option, given)| WorksWith {
             option,
             given,
-            to: "--model",
+            with: "--model",
             chosen: self.model,
             instead: "an example set".to_string(),
         };
-        check_belongings(&self.eigenskin.given().map(of_model))?;
-        let map = self.map.as_deref();
-        Ok(StyleParams {
-            signals: self.signals,
-            form: if self.projected { Form::Projected } else { Form::Factored },
-            regions: match self.regions {
-                RegionsArg::Whole => Regions::Whole,
-                RegionsArg::Joints => Regions::joints(),
-            },
-            space: match self.space {
-                SpaceArg::NearestBones => Space::NearestBones,
-                SpaceArg::Rigid => Space::Skinning(BaseSkinning::Rigid),
-                SpaceArg::Linear => Space::Skinning(BaseSkinning::LinearBlend),
-                SpaceArg::DualQuaternion => Space::Skinning(BaseSkinning::DualQuaternion),
-            },
-            joint_map: map
-                .map(|path| joint_map::read(path, "\"joint of Y1\" = \"joint of X1\""))
-                .transpose()?,
-        })
+        check_options(&self.eigenskin.given().map(of_model))?;
+        let method = || Method::EigenSkin(self.eigenskin.params(EigenSkinParams::default()));
+        Ok(self.model.then(|| FitSettings { method: Wanted::This(method()), ..FitSettings::default() }))
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let params = args.params()?;
+    let settings = args.settings()?;
     let (first, second) = (&args.from[0], &args.from[1]);
-    let mut inputs: Vec<&Path> = vec![first, second, &args.to];
-    inputs.extend(args.map.as_deref());
-    rigs::check_not_input(&args.output, &inputs)?;
-    let (_, before) = read(first, args.frames.as_deref(), &output)?;
-    let after = eigenskin::io::read_examples(second, &rigs::read_options(None))?.1;
-    let after = frames::select(rigs::examples_for(before.rig(), after, second)?, args.frames.as_deref())?;
-    let (file, target) = read(&args.to, args.frames.as_deref(), &output)?;
+    let mut given: Vec<&Path> = vec![first, second, &args.to];
+    given.extend(args.map.as_deref());
+    rigs::check_not_input(&args.output, &given)?;
+    let inputs =
+        StyleInputs { from: first.clone(), to: second.clone(), target: args.to.clone(), frames: args.frames };
+    let job = Style::open(&inputs, settings).map_err(|error| match (&error, args.frames) {
+        (StyleJobError::Frames { .. }, Some(frames)) => anyhow!("{error} (--frames {frames})"),
+        _ => error.into(),
+    })?;
+    print_sets(&output, args, &job);
+    let outcome = job.run(&Terminal::new(quiet)).map_err(|error| with_files(args, error))?;
+    print(&output, &outcome);
+    let size = outcome.write(&args.output)?;
+    if let Some(model) = &outcome.model {
+        summary::print(&output, model);
+    }
+    output.item("wrote", format!("{} ({})", args.output.display(), bytes(size)));
+    output.json(&serde_json::to_value(&outcome)?)
+}
+
+/// Says which files, or which option, are meant.
+fn with_files(args: &Args, error: StyleJobError) -> anyhow::Error {
+    match &error {
+        StyleJobError::Amount { .. } => anyhow::Error::new(error).context("--amount"),
+        StyleJobError::Style(_) => anyhow::Error::new(error).context(format!(
+            "{} cannot take the style of {}",
+            args.to.display(),
+            args.from[0].display()
+        )),
+        _ => error.into(),
+    }
+}
+
+fn print_sets(output: &Output, args: &Args, job: &Style) {
+    let notes = |opened: &OpenedSet| {
+        for note in &opened.file.notes {
+            output.item("", note);
+        }
+        if let Some(guess) = &opened.guessed {
+            rigs::tell_references(opened.set.rig(), guess, "", output);
+        }
+    };
+    notes(&job.from);
+    notes(&job.target);
     output.item(
         "from",
         format!(
             "{} → {}: {}; {} and {}",
-            first.display(),
-            second.display(),
-            rigs::summary(before.rig()),
-            before.len(),
-            counted(after.len(), "pose", "poses")
+            args.from[0].display(),
+            args.from[1].display(),
+            rigs::summary(job.from.set.rig()),
+            job.from.set.len(),
+            counted(job.to.len(), "pose", "poses")
         ),
     );
-    output.item(
-        "to",
-        format!(
-            "{}: {}; {}",
-            args.to.display(),
-            rigs::summary(target.rig()),
-            counted(target.len(), "pose", "poses")
-        ),
-    );
-    let map = progress::while_doing(quiet, "capturing the style", || {
-        StyleMap::capture(&before, &after, &target, &params, &Unwatched)
-    })
-    .with_context(|| format!("{} cannot take the style of {}", args.to.display(), first.display()))?;
-    let done = progress::while_doing(quiet, "carrying it over", || map.transfer(&target, args.amount, &Unwatched))?;
-    print(&output, &target, &map.report, &done, args.amount);
-    let mut figures = json_of(&target, &map.report, &done, args.amount);
-    figures["model"] = if args.model {
-        write_model(args, &file, &done.set, &output, quiet)?
-    } else {
-        let size = progress::while_doing(quiet, "writing", || {
-            eigenskin::io::write_examples(&args.output, &file, &done.set)?;
-            Ok::<_, anyhow::Error>(args.output.metadata().map_or(0, |metadata| metadata.len() as usize))
-        })?;
-        output.item("wrote", format!("{} ({})", args.output.display(), bytes(size)));
-        Value::Null
-    };
-    output.json(&figures)
+    let target = &job.target.set;
+    let poses = counted(target.len(), "pose", "poses");
+    output.item("to", format!("{}: {}; {poses}", args.to.display(), rigs::summary(target.rig())));
 }
 
-/// An example set with settled reference joints, and the poses asked for.
-fn read(path: &Path, slice: Option<&str>, output: &Output) -> Result<(RigFile, ExampleSet)> {
-    let (file, set) = eigenskin::io::read_examples(path, &rigs::read_options(None))?;
-    for note in &file.notes {
-        output.item("", note);
-    }
-    let rig = rigs::settle_references(set.rig().clone(), None, output)?;
-    let file = file.with_rig(rig)?;
-    let set = rigs::examples_for(file.rig(), set, path)?;
-    let set = frames::select(set, slice).with_context(|| format!("{}", path.display()))?;
-    Ok((file, set))
-}
-
-/// Fits a model to the result and writes it.
-fn write_model(args: &Args, file: &RigFile, set: &ExampleSet, output: &Output, quiet: bool) -> Result<Value> {
-    let method = Method::EigenSkin(args.eigenskin.params(EigenSkinParams::default()));
-    let (fit, training) = progress::while_doing(quiet, "fitting", || {
-        let fit = fit_set(&method, set, &Base::default(), None)?;
-        let training = measure(&fit.model, set)?;
-        Ok::<_, anyhow::Error>((fit, training))
-    })?;
-    let written = fit::write(&args.output, file, fit::poses_of(set), &fit.model, quiet)?;
-    summary::print(output, &fit, &training, &written);
-    output.item("wrote", format!("{} ({})", args.output.display(), bytes(written.bytes)));
-    Ok(summary::json(&fit, &training, &written))
-}
-
-/// Warnings of one kind before the rest is only counted.
-const MOST_WARNINGS: usize = 12;
-/// Below this share, a style or a target is called mostly foreign to the signals.
-const LITTLE: f64 = 0.5;
-
-fn print(output: &Output, target: &ExampleSet, report: &StyleReport, done: &Transferred, amount: f64) {
+fn print(output: &Output, outcome: &StyleOutcome) {
+    let (report, transferred) = (&outcome.report, &outcome.transferred);
     let by = match report.matched_by {
         MatchedBy::Map => "by the map",
         MatchedBy::Names => "by name",
         MatchedBy::Order => "by order",
     };
     output.item("joints", format!("{} matched {by}", counted(report.matched_joints, "joint", "joints")));
-    let interpolated = interpolated(target, report);
-    let equal = report.found.len() - interpolated.len();
-    let guessed = match interpolated.len() {
+    let interpolated = outcome.interpolated().len();
+    let equal = report.found.len() - interpolated;
+    let guessed = match interpolated {
         0 => String::new(),
         count => format!(", {count} interpolated"),
     };
@@ -235,83 +220,37 @@ fn print(output: &Output, target: &ExampleSet, report: &StyleReport, done: &Tran
     output.item(
         "result",
         format!(
-            "moves by {} of 100 (rmse, size of Y1) at amount {amount}; {} of Y1's displacements follow these signals",
-            figure(100.0 * done.change),
-            percent(done.shared)
+            "moves by {} of 100 (rmse, size of Y1) at amount {}; {} of Y1's displacements follow these signals",
+            figure(100.0 * transferred.change),
+            outcome.amount,
+            percent(transferred.shared)
         ),
     );
-    warn(output, report, done);
+    warn(output, &outcome.warnings());
 }
 
-fn warn(output: &Output, report: &StyleReport, done: &Transferred) {
-    for beyond in report.extrapolations.iter().take(MOST_WARNINGS) {
-        output.warning(format!(
-            "pose {:?}: joint {:?} turns {:.1}° beyond all examples of the style; its shape there is a guess",
-            beyond.pose,
-            beyond.joint,
-            beyond.beyond.to_degrees()
-        ));
+/// Guessed poses that are named before the rest is only counted.
+const MOST_GUESSED: usize = 12;
+
+fn warn(output: &Output, warnings: &[StyleWarning]) {
+    let mut guessed = 0;
+    for warning in warnings {
+        let is_guess = matches!(warning, StyleWarning::Extrapolated(_));
+        guessed += usize::from(is_guess);
+        if is_guess && guessed > MOST_GUESSED {
+            continue;
+        }
+        let option = match warning {
+            StyleWarning::LittleCarried { .. } => " (--regions joints)",
+            _ => "",
+        };
+        output.warning(format!("{warning}{option}"));
     }
-    let more = report.extrapolations.len().saturating_sub(MOST_WARNINGS);
-    if more > 0 {
-        output.warning(format!("{more} more such poses and joints (--json lists all)"));
-    }
-    for joint in &report.moving_alone {
-        output.warning(format!(
-            "joint {joint:?} of the target moves, but the character that shows the style has none like it"
-        ));
-    }
-    if report.carried < LITTLE {
-        output.warning(format!(
-            "the signals of X1 carry only {} of the style; more poses, or --regions joints, may carry more",
-            percent(report.carried)
-        ));
-    }
-    if done.shared < LITTLE {
-        output.warning(format!(
-            "only {} of the target's displacements follow the signals of X1; the rest stays without the style",
-            percent(done.shared)
-        ));
+    if guessed > MOST_GUESSED {
+        output.warning(format!("{} more such poses and joints (--json lists all)", guessed - MOST_GUESSED));
     }
 }
 
 fn percent(share: f64) -> String {
     format!("{:.1} %", 100.0 * share)
-}
-
-/// Names of the target's poses that a deformation of the style lacks.
-fn interpolated(target: &ExampleSet, report: &StyleReport) -> Vec<String> {
-    let pairs = target.examples().iter().zip(&report.found);
-    pairs
-        .filter(|(_, found)| found.contains(&Found::Interpolated))
-        .map(|(example, _)| example.name.clone())
-        .collect()
-}
-
-fn json_of(target: &ExampleSet, report: &StyleReport, done: &Transferred, amount: f64) -> Value {
-    let extrapolated: Vec<Value> = report
-        .extrapolations
-        .iter()
-        .map(|e| json!({ "pose": e.pose, "joint": e.joint, "degrees": e.beyond.to_degrees() }))
-        .collect();
-    json!({
-        "poses": target.len(),
-        "vertices": target.rig().vertex_count(),
-        "amount": amount,
-        "matched_joints": report.matched_joints,
-        "matched_by": match report.matched_by {
-            MatchedBy::Map => "map",
-            MatchedBy::Names => "names",
-            MatchedBy::Order => "order",
-        },
-        "moving_alone": report.moving_alone,
-        "interpolated": interpolated(target, report),
-        "extrapolated": extrapolated,
-        "rank": report.rank,
-        "signals": report.signals,
-        "style_of_100": 100.0 * report.style_size,
-        "carried": report.carried,
-        "shared": done.shared,
-        "change_of_100": 100.0 * done.change,
-    })
 }

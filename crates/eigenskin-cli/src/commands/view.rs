@@ -10,13 +10,14 @@ use eigenskin::io::pose_file::read_poses;
 use eigenskin::model::Model;
 use eigenskin::nearest_name;
 use eigenskin::report::picture::heat_colours;
+use eigenskin::reports::default_view;
+use eigenskin::rig_source::read_options;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin_view::message::{Shown, Step};
-use eigenskin_view::recording::Recording;
-use eigenskin_view::{LengthUnit, Subject, ViewOptions};
+use eigenskin_studio::message::{Shown, Step};
+use eigenskin_studio::recording::Recording;
+use eigenskin_studio::{LengthUnit, Subject, ViewOptions};
 
 use crate::output::Output;
-use crate::{report, rigs};
 
 /// Open a window: pose a model by hand, by its clips or by a stream
 #[derive(clap::Args)]
@@ -108,10 +109,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")) {
                 bail!("--screenshot writes a .png file, not {}", path.display());
             }
-            eigenskin_view::screenshot(subject, options, path)?;
+            eigenskin_studio::screenshot(subject, options, path)?;
             output.item("written", path.display().to_string());
         }
-        None => eigenskin_view::show(subject, options, |port| {
+        None => eigenskin_studio::show(subject, options, |port| {
             output.item("listening", format!("ws://127.0.0.1:{port}"));
         })?,
     }
@@ -123,21 +124,21 @@ fn read_subject(args: &Args) -> Result<Subject> {
         FileKind::Model => eigenskin::io::read_model(&args.model)?,
         // A character without corrections can be looked at too.
         FileKind::Rig | FileKind::Examples => {
-            let file = eigenskin::io::read_rig(&args.model, &rigs::read_options(None))?;
+            let file = eigenskin::io::read_rig(&args.model, &read_options(None))?;
             let model = Model::without_corrections(file.rig().clone(), BaseSkinning::LinearBlend);
             (file, model)
         }
     };
     let truth = match &args.truth {
         Some(path) => {
-            let (_, set) = eigenskin::io::read_examples(path, &rigs::read_options(None))?;
-            Some(rigs::examples_for(model.input_rig(), set, path)?)
+            let (_, set) = eigenskin::io::read_examples(path, &read_options(None))?;
+            Some(set.for_rig(model.input_rig()).with_context(|| path.display().to_string())?)
         }
         None => None,
     };
     let scene_from_mesh = file.layout().scene_from_mesh;
     let mesh_from_scene = scene_from_mesh.inverse();
-    let view = report::view(false);
+    let view = default_view(false);
     let direction = |scene: eigenskin::glam::Vec3| -> DVec3 {
         let mesh = mesh_from_scene.transform_vector3(scene.as_dvec3());
         mesh.try_normalize().unwrap_or(scene.as_dvec3())

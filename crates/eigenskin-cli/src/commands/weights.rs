@@ -1,22 +1,20 @@
 //! `eigenskin weights`: a rig with skin weights solved from examples.
 
-use eigenskin::progress::Unwatched;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
-use eigenskin::examples::ExampleSet;
+use eigenskin::frame_slice::FrameSlice;
 use eigenskin::io::atomic;
+use eigenskin::jobs::weights::{Weights, WeightsInputs};
 use eigenskin::metrics::evaluate_against;
-use eigenskin::model::Model;
-use eigenskin::report::page::{LengthUnit, MeasuredSet, Report, SetKind};
-use eigenskin::skinning::BaseSkinning;
-use eigenskin::solve_weights::SolvedWeights;
+use eigenskin::reports::{self, PageStyle, WeightsPage, weights_model, weights_picture, weights_report};
+use eigenskin::rig_source::RigSource;
 
-use crate::example_source::{ClipArgs, ExampleSource};
+use crate::example_source::ClipArgs;
 use crate::output::{Output, counted};
+use crate::progress::Terminal;
 use crate::solved_weights::{self, SolveArgs};
-use crate::{frames, progress, report, rigs};
+use crate::{painter, rigs};
 
 /// Solve skin weights from example shapes
 #[derive(clap::Args)]
@@ -38,7 +36,7 @@ pub struct Args {
     solve: SolveArgs,
     /// Poses to learn from, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true)]
-    frames: Option<String>,
+    frames: Option<FrameSlice>,
     /// The skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
@@ -56,80 +54,44 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let source = ExampleSource::choose(args.examples.as_deref(), "--examples", &args.clip)?;
+    let source = args.clip.source(args.examples.as_deref(), "--examples")?;
     for path in [Some(&args.output), args.picture.as_ref(), args.report.as_ref()].into_iter().flatten() {
         rigs::check_not_input(path, &[&args.rig, source.path()])?;
     }
-    let options = rigs::read_options(args.skin.as_deref());
-    let file = eigenskin::io::read_rig(&args.rig, &options)?;
-    output.item("rig", format!("{}: {}", args.rig.display(), rigs::summary(file.rig())));
-    for note in &file.notes {
-        output.item("", note);
+    let rig = RigSource { skin: args.skin.clone(), ..RigSource::new(&args.rig) };
+    let inputs = WeightsInputs { rig, examples: source, frames: args.frames };
+    let job = Weights::open(&inputs, args.solve.params())?;
+    rigs::print_file(&output, &args.rig, &job.rig);
+    for note in &job.notes {
+        output.item("shapes", note);
     }
-    let set = match &source {
-        ExampleSource::Set(path) => eigenskin::io::read_examples(path, &options)?.1,
-        ExampleSource::Clip(clip) => clip.read(&file, &options, &output)?,
-    };
-    let set = frames::select(rigs::examples_for(file.rig(), set, source.path())?, args.frames.as_deref())?;
-    output.item("examples", format!("{}: {}", source.path().display(), counted(set.len(), "pose", "poses")));
-    let solved = solved_weights::solve(&set, &args.solve.params(), &output, quiet)?;
-    let file = file.with_weights(solved.rig.clone())?;
-    eigenskin::io::write_rig(&args.output, &file)?;
+    let count = counted(job.examples.len(), "pose", "poses");
+    output.item("examples", format!("{}: {count}", inputs.examples.path().display()));
+    let watcher = Terminal::new(quiet);
+    let outcome = job.run(&watcher)?;
+    solved_weights::print(&output, &outcome.solved, job.settings.influences);
+    outcome.write(&args.output)?;
     output.item("wrote", args.output.display().to_string());
     if let Some(path) = &args.picture {
-        let png = solved_weights::picture(&solved, set.rig(), report::view(false))?;
+        let style = PageStyle::new(painter::for_reports()?);
+        let png = weights_picture(&outcome.solved, job.examples.rig(), &style)?;
         atomic::write_file(path, &png).with_context(|| format!("{} could not be written", path.display()))?;
         output.item("wrote", path.display().to_string());
     }
     if let Some(path) = &args.report {
-        progress::while_doing(quiet, "writing the report", || {
-            write_report(path, args, source.path(), &set, &solved)
-        })?;
+        let model = weights_model(&outcome.solved, job.examples.rig())?;
+        let page = WeightsPage {
+            rig_name: reports::file_name(&args.rig),
+            examples_name: reports::file_name(inputs.examples.path()),
+            solved: &outcome.solved,
+            examples: &job.examples,
+            model: &model,
+            evaluation: &evaluate_against(&model, &job.examples, &watcher)?,
+        };
+        let style = PageStyle::new(painter::for_reports()?);
+        reports::write_report(path, &weights_report(&page, &style, &watcher)?)?;
         output.item("wrote", path.display().to_string());
     }
-    output.json(&json!(solved))
-}
-
-/// The rig with its new weights, as a model without corrections.
-fn write_report(
-    path: &Path,
-    args: &Args,
-    examples: &Path,
-    set: &ExampleSet,
-    solved: &SolvedWeights,
-) -> Result<()> {
-    let model = Model::without_corrections(solved.rig.clone(), BaseSkinning::LinearBlend);
-    let model = Arc::new(model.with_input_rig(set.rig().clone())?);
-    let evaluation = evaluate_against(&model, set, &Unwatched)?;
-    let unit = LengthUnit::of_the_model();
-    let measured = MeasuredSet {
-        name: "training".to_string(),
-        kind: SetKind::Training,
-        when: String::new(),
-        evaluation: &evaluation,
-        truth: Some(set),
-    };
-    let pictures = report::worst(&model, &measured, &evaluation, 3, report::view(false), &unit)?;
-    let page = Report {
-        title: format!("Skin weights of {}", report::file_name(&args.rig)),
-        notes: vec![
-            format!(
-                "Solved from {}. “Model” is plain skinning with the new weights.",
-                report::file_name(examples)
-            ),
-            format!("Skin weights: {}.", solved_weights::sentence(solved)),
-        ],
-        unit,
-        model: &model,
-        fit: None,
-        psd: None,
-        signals: None,
-        sets: vec![measured],
-        methods: report::methods(None, &[set], false).methods,
-        unmeasured: Vec::new(),
-        written: None,
-        simulation: None,
-        pictures,
-    };
-    report::write(path, &page)
+    drop(watcher);
+    output.json(&serde_json::to_value(&outcome)?)
 }

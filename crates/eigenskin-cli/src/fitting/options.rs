@@ -2,49 +2,47 @@
 
 use anyhow::{Result, bail};
 use clap::ValueEnum;
-use eigenskin::deformers::Base;
+use eigenskin::base::BaseChoice;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::method::choice::{Choice, choose_method};
-use eigenskin::method::{Budget, Coupling, EigenSkinParams, FitError, Method, ParameterizationParams, PsdParams};
-use eigenskin::progress::Unwatched;
+use eigenskin::jobs::fit::Wanted;
+use eigenskin::method::{self, Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::parameterization_options::ParameterizationArgs;
 use super::psd_options::PsdArgs;
-use crate::base::{BaseArg, parse_base};
 
 /// How to learn.
 #[derive(clap::Args)]
 pub struct MethodArgs {
     /// How to learn
-    #[arg(long, value_enum, default_value = "eigenskin")]
-    method: MethodArg,
+    #[arg(long, value_enum, default_value = "eigenskin", help_heading = "Learning")]
+    method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
     /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
     /// parameterization]
-    #[arg(long, value_parser = parse_kernel)]
+    #[arg(long, value_parser = parse_kernel, hide_short_help = true, help_heading = "Learning")]
     kernel: Option<Kernel>,
     /// Width of the kernels in radians (of a control: its values), or auto (by leave-one-out)
     /// [default: auto]
-    #[arg(long, value_parser = parse_width)]
+    #[arg(long, value_parser = parse_width, hide_short_help = true, help_heading = "Learning")]
     width: Option<Width>,
     /// How far examples may give way to smoothness: a number, 0 for exact, or auto (exact unless
     /// examples are many and contradictory; for parameterization: by cross-validation) [default: auto, 0
     /// for pose space deformation]
-    #[arg(long, value_parser = parse_ridge)]
+    #[arg(long, value_parser = parse_ridge, hide_short_help = true, help_heading = "Learning")]
     ridge: Option<Ridge>,
     /// How far corrections may leave their range over the examples (share of it), or none [default:
     /// 0.5, none for pose space deformation]
-    #[arg(long, value_parser = parse_clamp)]
+    #[arg(long, value_parser = parse_clamp, hide_short_help = true, help_heading = "Learning")]
     clamp: Option<ClampArg>,
     /// What the corrections sit on: rigid, linear, dual-quaternion, or a box file (.toml), a chain of
     /// deformers [default: what the examples were pulled back through, else linear]
-    #[arg(long, value_name = "BOX", value_parser = parse_base)]
-    base: Option<BaseArg>,
+    #[arg(long, value_name = "BOX", value_parser = clap::value_parser!(BaseChoice), help_heading = "Learning")]
+    base: Option<BaseChoice>,
     /// Leave normals to plain skinning
-    #[arg(long)]
+    #[arg(long, hide_short_help = true, help_heading = "Learning")]
     no_normals: bool,
     #[command(flatten)]
     eigenskin: EigenSkinArgs,
@@ -56,7 +54,7 @@ pub struct MethodArgs {
 
 /// Fitting methods.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MethodArg {
+pub enum Method {
     /// principal components per joint support, interpolated over the joint's rotation
     Eigenskin,
     /// pose space deformation: every example as it was sculpted, fading out around its pose
@@ -69,7 +67,7 @@ pub enum MethodArg {
     Auto,
 }
 
-impl MethodArg {
+impl Method {
     /// Its name as it is typed.
     pub fn name(self) -> &'static str {
         match self {
@@ -90,19 +88,19 @@ pub struct EigenSkinArgs {
     #[arg(long, value_name = "N")]
     per_vertex: Option<usize>,
     /// Components of every joint: the paper's equal split
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", hide_short_help = true)]
     per_joint: Option<usize>,
     /// How a joint's region ends [default: smooth]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     support_border: Option<BorderArg>,
     /// Where it ends: share of the joint's largest displacement [default: the paper's 0.04, or more
     /// where that makes better use of the limit per vertex]
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", hide_short_help = true)]
     support_threshold: Option<f64>,
     /// How joints that move together are treated: none (the paper's recipe: each on its own, added
     /// up), additive (their sum meets all poses), pairs (and pairs have layers of their own where that
     /// predicts left-out poses better), or auto (pairs, where poses move several joints) [default: auto]
-    #[arg(long, value_name = "HOW", value_parser = parse_coupling)]
+    #[arg(long, value_name = "HOW", value_parser = parse_coupling, hide_short_help = true)]
     coupling: Option<Coupling>,
 }
 
@@ -117,25 +115,25 @@ enum BorderArg {
 #[derive(Clone, Copy)]
 struct ClampArg(Option<f64>);
 
-/// An option, whether it is given, and the choice it belongs to.
-pub struct Belonging {
+/// An option, whether it is given, and the choice it works with.
+pub struct WorksWith {
     /// such as `--per-joint`
     pub option: &'static str,
     /// whether it was typed
     pub given: bool,
     /// such as `--method eigenskin`
-    pub to: &'static str,
+    pub with: &'static str,
     /// whether that was chosen
     pub chosen: bool,
     /// what was chosen instead, such as `--method psd`
     pub instead: String,
 }
 
-/// Refuses the first option that belongs to what was not chosen.
-pub fn check_belongings(belongings: &[Belonging]) -> Result<()> {
-    match belongings.iter().find(|option| option.given && !option.chosen) {
-        Some(Belonging { option, to, instead, .. }) => {
-            bail!("{option} belongs to {to}, not to {instead}; leave {option} out, or choose {to}")
+/// Refuses the first option that only works with what was not chosen.
+pub fn check_options(options: &[WorksWith]) -> Result<()> {
+    match options.iter().find(|option| option.given && !option.chosen) {
+        Some(WorksWith { option, with, instead, .. }) => {
+            bail!("{option} only works with {with}, not with {instead}")
         }
         None => Ok(()),
     }
@@ -143,32 +141,28 @@ pub fn check_belongings(belongings: &[Belonging]) -> Result<()> {
 
 impl MethodArgs {
     /// What the corrections sit on, if that was said.
-    pub fn base(&self) -> Option<&BaseArg> {
+    pub fn base(&self) -> Option<&BaseChoice> {
         self.base.as_ref()
     }
 
     /// Whether the method is still to be found.
-    pub fn is_auto(&self) -> bool {
-        self.method == MethodArg::Auto
+    fn is_auto(&self) -> bool {
+        self.method == Method::Auto
     }
 
     /// EigenSkin, or not settled yet.
     fn is_eigenskin(&self) -> bool {
-        matches!(self.method, MethodArg::Eigenskin | MethodArg::Auto)
+        matches!(self.method, Method::Eigenskin | Method::Auto)
     }
 
-    /// With `--method auto`: what predicts left-out examples best, on `base`.
-    pub fn choose(&self, set: &ExampleSet, base: &Base) -> Result<Option<Choice>> {
+    /// What to learn by: the method that was chosen, or with `--method auto` the best one.
+    pub fn wanted(&self) -> Result<Wanted> {
+        let method = self.params()?;
         if !self.is_auto() {
-            return Ok(None);
+            return Ok(Wanted::This(method));
         }
         let budget_is_given = self.eigenskin.per_vertex.is_some() || self.eigenskin.per_joint.is_some();
-        match choose_method(set, base, &self.eigenskin_params(), budget_is_given, &Unwatched) {
-            Err(FitError::NothingToLeaveOut { .. }) => {
-                bail!("--method auto needs two examples or more to leave some out; choose a method instead")
-            }
-            chosen => Ok(Some(chosen?)),
-        }
+        Ok(Wanted::Best { start: self.eigenskin_params(), budget_is_given })
     }
 
     /// Refuses names that the rig or the examples do not have.
@@ -177,22 +171,22 @@ impl MethodArgs {
     }
 
     /// What was asked for, on linear blending; an option that makes no sense for the method is refused.
-    pub fn params(&self) -> Result<Method> {
-        let of_eigenskin = |(option, given)| Belonging {
+    fn params(&self) -> Result<method::Method> {
+        let of_eigenskin = |(option, given)| WorksWith {
             option,
             given,
-            to: "--method eigenskin",
+            with: "--method eigenskin",
             chosen: self.is_eigenskin(),
             instead: format!("--method {}", self.method.name()),
         };
-        check_belongings(&self.eigenskin.given().map(of_eigenskin))?;
+        check_options(&self.eigenskin.given().map(of_eigenskin))?;
         self.psd.check_method(self.method)?;
         self.parameterization.check_method(self.method)?;
         if self.is_eigenskin() {
-            return Ok(Method::EigenSkin(self.eigenskin_params()));
+            return Ok(method::Method::EigenSkin(self.eigenskin_params()));
         }
-        if self.method == MethodArg::Parameterization {
-            return Ok(Method::Parameterization(self.parameterization_params()));
+        if self.method == Method::Parameterization {
+            return Ok(method::Method::Parameterization(self.parameterization_params()));
         }
         let kernels = [
             ("--kernel", self.kernel.is_some()),
@@ -206,7 +200,7 @@ impl MethodArgs {
             ..PsdParams::default()
         };
         let rbf = self.interpolation(Ridge::Fixed(0.0));
-        Ok(Method::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
+        Ok(method::Method::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
     }
 
     fn interpolation(&self, ridge: Ridge) -> RbfParams {

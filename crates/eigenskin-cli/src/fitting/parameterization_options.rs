@@ -4,24 +4,24 @@ use anyhow::Result;
 use eigenskin::basis::IcaParams;
 use eigenskin::method::{ParameterizationParams, SignalBasis};
 
-use super::options::{Belonging, MethodArg, check_belongings};
+use super::options::{Method, WorksWith, check_options};
 
 /// Options of `--method parameterization`.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of --method parameterization")]
 pub struct ParameterizationArgs {
     /// Signals that may act on any vertex, or none for no limit [default: 12]
-    #[arg(long, value_name = "N|none", value_parser = parse_signals)]
+    #[arg(long, value_name = "N|none", value_parser = parse_signals, hide_short_help = true)]
     signals: Option<SignalLimit>,
     /// Parts of the skin, each with signals of its own; 1 is the whole skin [default: as many as promise
     /// the smallest error on examples not seen]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     parts: Option<usize>,
     /// Independent components instead of principal ones: the same shapes, other signals
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     ica: bool,
     /// Signals of their own for x, y and z, as in the paper's table; --signals then limits each of them
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     per_coordinate: bool,
 }
 
@@ -30,15 +30,15 @@ struct SignalLimit(Option<usize>);
 
 impl ParameterizationArgs {
     /// Refuses these options beside another method.
-    pub fn check_method(&self, method: MethodArg) -> Result<()> {
-        let own = |option, given| Belonging {
+    pub fn check_method(&self, method: Method) -> Result<()> {
+        let own = |option, given| WorksWith {
             option,
             given,
-            to: "--method parameterization",
-            chosen: method == MethodArg::Parameterization,
+            with: "--method parameterization",
+            chosen: method == Method::Parameterization,
             instead: format!("--method {}", method.name()),
         };
-        check_belongings(&[
+        check_options(&[
             own("--signals", self.signals.is_some()),
             own("--parts", self.parts.is_some()),
             own("--ica", self.ica),

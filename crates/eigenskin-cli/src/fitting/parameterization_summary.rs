@@ -1,26 +1,16 @@
 //! What is said of a parameterization by joints.
 
-use eigenskin::method::{Fit, ParameterizationReport, PartReport};
+use eigenskin::method::{ParameterizationReport, PartReport};
 
-use crate::output::{Output, counted, figure};
+use crate::output::{Output, figure};
 use crate::table;
 
 /// Letters of joint names in a line of the table.
 const LISTED: usize = 44;
 
-/// The model in one line.
-pub fn model_line(fit: &Fit, learnt: &ParameterizationReport, targets: usize) -> String {
-    format!(
-        "{} of {}, at most {} at any vertex; {targets} morph targets",
-        counted(fit.model.component_count(), "signal", "signals"),
-        counted(learnt.parts.len(), "part", "parts"),
-        fit.model.most_tuples_per_vertex(),
-    )
-}
-
 /// Parts, what drives them, and what their signals keep.
-pub fn print_parts(output: &Output, fit: &ParameterizationReport) {
-    if let Some(unseen) = fit.cross_validation {
+pub fn print_parts(output: &Output, learnt: &ParameterizationReport) {
+    if let Some(unseen) = learnt.cross_validation {
         output.item(
             "unseen",
             format!(
@@ -28,7 +18,7 @@ pub fn print_parts(output: &Output, fit: &ParameterizationReport) {
             ),
         );
     }
-    let rows: Vec<Vec<String>> = fit
+    let rows: Vec<Vec<String>> = learnt
         .parts
         .iter()
         .map(|part| {

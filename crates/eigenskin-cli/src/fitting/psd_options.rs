@@ -8,13 +8,12 @@ use eigenskin::driver::{FeatureScale, Representation};
 use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::{DMat3, DVec3};
-use eigenskin::method::{
-    DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SpaceOrder,
-};
+use eigenskin::method::PsdParams;
+use eigenskin::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin::model::Frame;
 use eigenskin::mover::Mover;
 
-use super::options::{Belonging, MethodArg, check_belongings};
+use super::options::{Method, WorksWith, check_options};
 
 /// Options of pose space deformation, weighted or not.
 #[derive(clap::Args)]
@@ -22,29 +21,29 @@ use super::options::{Belonging, MethodArg, check_belongings};
 pub struct PsdArgs {
     /// Where sculpts are added: at rest, so that they turn with the skin, or after skinning
     /// [default: inverse]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     deltas: Option<DeltasArg>,
     /// With --deltas forward: the axes in which sculpts are added [default: root]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     frame: Option<FrameArg>,
     /// How weights are found between examples [default: rbf]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, hide_short_help = true)]
     interpolation: Option<InterpolationArg>,
     /// How far one example reaches, instead of --width; may be given again for others
-    #[arg(long, value_name = "EXAMPLE=R", value_parser = parse_radius)]
+    #[arg(long, value_name = "EXAMPLE=R", value_parser = parse_radius, hide_short_help = true)]
     radius: Vec<(String, f64)>,
     /// How far examples reach along a joint's three axes, in radians (joint=0.5,1,1), or along a
     /// control (control=0.4); --width, then 1 unless given, is for the others. Three numbers more
     /// are how axes 1 and 2, 1 and 3, 2 and 3 go together, from -1 to 1 (a Mahalanobis distance)
-    #[arg(long, value_name = "NAME=A,B,C", value_parser = parse_axis_radii)]
+    #[arg(long, value_name = "NAME=A,B,C", value_parser = parse_axis_radii, hide_short_help = true)]
     axis_radii: Vec<(String, AxisRadii)>,
     /// Which pose spaces come first: narrow-first, as-given, or a list such as
     /// "elbow, elbow + wrist" [default: narrow-first]
-    #[arg(long, value_name = "ORDER", value_parser = parse_order)]
+    #[arg(long, value_name = "ORDER", value_parser = parse_order, hide_short_help = true)]
     order: Option<SpaceOrder>,
     /// With --method weighted-psd: parts of the skin that measure poses in their own way
     /// [default: 8]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     prototypes: Option<usize>,
 }
 
@@ -97,33 +96,33 @@ const SHEPARD_POWER: f64 = 2.0;
 
 impl PsdArgs {
     /// Refuses options that another method does not have.
-    pub fn check_method(&self, method: MethodArg) -> Result<()> {
+    pub fn check_method(&self, method: Method) -> Result<()> {
         let instead = || format!("--method {}", method.name());
-        let of_psd = |option, given| Belonging {
+        let of_psd = |option, given| WorksWith {
             option,
             given,
-            to: "--method psd",
-            chosen: matches!(method, MethodArg::Psd | MethodArg::WeightedPsd),
+            with: "--method psd and weighted-psd",
+            chosen: matches!(method, Method::Psd | Method::WeightedPsd),
             instead: instead(),
         };
-        check_belongings(&[
+        check_options(&[
             of_psd("--deltas", self.deltas.is_some()),
             of_psd("--frame", self.frame.is_some()),
             of_psd("--interpolation", self.interpolation.is_some()),
             of_psd("--radius", !self.radius.is_empty()),
             of_psd("--axis-radii", !self.axis_radii.is_empty()),
             of_psd("--order", self.order.is_some()),
-            Belonging {
+            WorksWith {
                 option: "--prototypes",
                 given: self.prototypes.is_some(),
-                to: "--method weighted-psd",
-                chosen: method == MethodArg::WeightedPsd,
+                with: "--method weighted-psd",
+                chosen: method == Method::WeightedPsd,
                 instead: instead(),
             },
-            Belonging {
+            WorksWith {
                 option: "--frame",
                 given: self.frame.is_some(),
-                to: "--deltas forward",
+                with: "--deltas forward",
                 chosen: self.deltas == Some(DeltasArg::Forward),
                 instead: "--deltas inverse".to_string(),
             },
@@ -134,18 +133,18 @@ impl PsdArgs {
     /// functions, with whether they are given.
     pub fn check_interpolation(&self, kernels: &[(&'static str, bool)]) -> Result<()> {
         let chosen = self.interpolation.unwrap_or(InterpolationArg::Rbf);
-        let of_rbf = |&(option, given): &(&'static str, bool)| Belonging {
+        let of_rbf = |&(option, given): &(&'static str, bool)| WorksWith {
             option,
             given,
-            to: "--interpolation rbf",
+            with: "--interpolation rbf",
             chosen: chosen == InterpolationArg::Rbf,
             instead: chosen.option().to_string(),
         };
-        let mut belongings: Vec<Belonging> = kernels.iter().map(of_rbf).collect();
-        belongings.push(of_rbf(&("--radius", !self.radius.is_empty())));
+        let mut options: Vec<WorksWith> = kernels.iter().map(of_rbf).collect();
+        options.push(of_rbf(&("--radius", !self.radius.is_empty())));
         let axis_radii = of_rbf(&("--axis-radii", !self.axis_radii.is_empty()));
-        belongings.push(Belonging { chosen: chosen != InterpolationArg::Linear, ..axis_radii });
-        check_belongings(&belongings)
+        options.push(WorksWith { chosen: chosen != InterpolationArg::Linear, ..axis_radii });
+        check_options(&options)
     }
 
     /// `params` with these options; `width_given` tells whether the width of `rbf` was asked for.
@@ -154,7 +153,7 @@ impl PsdArgs {
         params: &PsdParams,
         mut rbf: RbfParams,
         width_given: bool,
-        method: MethodArg,
+        method: Method,
     ) -> Result<PsdParams> {
         let mut radii = BTreeMap::new();
         for (example, radius) in &self.radius {
@@ -187,7 +186,7 @@ impl PsdArgs {
             radii,
             features: self.axis_radii.iter().map(|(name, radii)| feature(name, *radii, width)).collect(),
             order: self.order.clone().unwrap_or(SpaceOrder::NarrowFirst),
-            prototypes: (method == MethodArg::WeightedPsd).then_some(prototypes),
+            prototypes: (method == Method::WeightedPsd).then_some(prototypes),
             ..params.clone()
         })
     }

@@ -1,8 +1,8 @@
 //! What is said of a pose space deformation.
 
-use eigenskin::method::{DriverReport, Fit, PsdReport, SpaceReport};
+use eigenskin::method::{DriverReport, PsdReport, SpaceReport};
 
-use crate::output::{Output, counted, figure};
+use crate::output::{Output, figure};
 use crate::table;
 
 /// Letters of example names in a line of the table.
@@ -63,14 +63,4 @@ fn range(space: &SpaceReport, of: fn(&DriverReport) -> f64) -> String {
         (low, high) if low == high => low,
         (low, high) => format!("{low}–{high}"),
     }
-}
-
-/// The model in one line.
-pub fn model_line(fit: &Fit, learnt: &PsdReport, targets: usize) -> String {
-    format!(
-        "{} in {}, at most {} at any vertex; {targets} morph targets",
-        counted(fit.model.component_count(), "field", "fields"),
-        counted(learnt.spaces.len(), "pose space", "pose spaces"),
-        fit.model.most_tuples_per_vertex(),
-    )
 }

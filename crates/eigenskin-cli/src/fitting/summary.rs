@@ -1,52 +1,54 @@
 //! What is said of a fit, whatever the method.
 
 use eigenskin::examples::MergedExample;
-use eigenskin::gltf::ModelWriteReport;
-use eigenskin::method::{CouplingReport, EigenSkinReport, Fit, Learnt};
+use eigenskin::jobs::fit::FitOutcome;
+use eigenskin::method::{CouplingReport, EigenSkinReport, Learnt};
 use eigenskin::metrics::Evaluation;
-use serde_json::{Value, json};
+use eigenskin::model::Model;
 
 use super::{parameterization_summary, psd_summary};
 use crate::output::{Output, counted, figure};
 
 /// What was learnt, in a few lines.
-pub fn print(output: &Output, fit: &Fit, training: &Evaluation, written: &ModelWriteReport) {
+pub fn print(output: &Output, outcome: &FitOutcome) {
+    let FitOutcome { fit, training, written, .. } = outcome;
     print_merged(output, &fit.merged);
+    let of = match &fit.learnt {
+        Learnt::EigenSkin(learnt) => movers(learnt, &fit.model),
+        Learnt::Psd(learnt) => counted(learnt.spaces.len(), "pose space", "pose spaces"),
+        Learnt::Parameterization(learnt) => counted(learnt.parts.len(), "part", "parts"),
+    };
+    output.item(
+        "model",
+        format!(
+            "{} of {of}, at most {} at any vertex; {} morph targets",
+            counted(fit.model.component_count(), "component", "components"),
+            fit.model.most_tuples_per_vertex(),
+            written.targets,
+        ),
+    );
+    print_error(output, training);
     match &fit.learnt {
-        Learnt::EigenSkin(learnt) => {
-            output.item("model", eigenskin_line(fit, learnt, written.targets));
-            print_error(output, training);
-            if let Some(coupling) = &learnt.coupling {
-                print_coupling(output, coupling);
-            }
+        Learnt::EigenSkin(EigenSkinReport { coupling: Some(coupling), .. }) => {
+            print_coupling(output, coupling);
         }
-        Learnt::Psd(learnt) => {
-            output.item("model", psd_summary::model_line(fit, learnt, written.targets));
-            print_error(output, training);
-            psd_summary::print_spaces(output, learnt);
-        }
-        Learnt::Parameterization(learnt) => {
-            output.item("model", parameterization_summary::model_line(fit, learnt, written.targets));
-            print_error(output, training);
-            parameterization_summary::print_parts(output, learnt);
-        }
+        Learnt::EigenSkin(_) => {}
+        Learnt::Psd(learnt) => psd_summary::print_spaces(output, learnt),
+        Learnt::Parameterization(learnt) => parameterization_summary::print_parts(output, learnt),
     }
-    print_warnings(output, written);
+    for warning in outcome.warnings() {
+        output.warning(warning);
+    }
 }
 
-fn eigenskin_line(fit: &Fit, learnt: &EigenSkinReport, targets: usize) -> String {
+/// Joints and controls with components.
+fn movers(learnt: &EigenSkinReport, model: &Model) -> String {
     let joints = learnt.joints.iter().filter(|joint| joint.component_count > 0).count();
-    let movers = if fit.model.rig().controls().is_empty() {
+    if model.rig().controls().is_empty() {
         counted(joints, "joint", "joints")
     } else {
         counted(joints, "joint or control", "joints and controls")
-    };
-    format!(
-        "{} of {}, at most {} at any vertex; {targets} morph targets",
-        counted(fit.model.component_count(), "component", "components"),
-        movers,
-        fit.model.most_tuples_per_vertex(),
-    )
+    }
 }
 
 /// What joints that move together needed.
@@ -93,20 +95,4 @@ fn print_error(output: &Output, training: &Evaluation) {
         "error",
         format!("{relative} (rmse {} → {})", figure(training.skinning.rmse), figure(training.model.rmse)),
     );
-}
-
-fn print_warnings(output: &Output, written: &ModelWriteReport) {
-    for warning in &written.warnings {
-        output.warning(warning);
-    }
-}
-
-/// What was learnt, for machines.
-pub fn json(fit: &Fit, training: &Evaluation, written: &ModelWriteReport) -> Value {
-    let mut told = json!(fit);
-    told["training"] = json!(training);
-    told["targets"] = json!(written.targets);
-    told["bytes"] = json!(written.bytes);
-    told["warnings"] = json!(written.warnings);
-    told
 }

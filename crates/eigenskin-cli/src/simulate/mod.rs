@@ -1,10 +1,18 @@
-//! What `simulate`, `demo` and `reproduce` share: ranges as people give them, work that can be taken
-//! up again, the plan, running jobs with progress, and what comes out; and the built-in hand.
+//! What `simulate`, `demo`, `suggest` and `reproduce` say of simulations, and how ranges are given.
 
-pub mod fingerprint;
-pub mod hand;
 pub mod outcome;
-pub mod parts;
 pub mod plan;
 pub mod ranges;
-pub mod run;
+
+use anyhow::anyhow;
+use eigenskin::jobs::simulate::SimulateError;
+
+/// An error in the words of the command: settings are called by their options.
+pub fn by_option(error: SimulateError) -> anyhow::Error {
+    match error {
+        SimulateError::BadSetting { name, value, needed } => {
+            anyhow!("--{} {value} is not possible; give {needed}", name.replace('_', "-"))
+        }
+        error => error.into(),
+    }
+}

@@ -86,7 +86,7 @@ pub enum DeformerError {
     },
     /// A program that nobody said how to start.
     #[error(
-        "deformer {step} is the external program {name:?}, and a model does not say how to start it; give its box file"
+        "deformer {step} is the external program {name:?}, and a model does not say how to start it; give its deformer-stack file"
     )]
     NotOpened {
         /// the step at fault

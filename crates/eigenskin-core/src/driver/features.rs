@@ -218,6 +218,17 @@ impl FeatureGroup {
         self.apply_scale(out);
     }
 
+    /// Linear coordinates of given features, `linear_count` numbers.
+    pub(super) fn write_linear_of(&self, features: &[f64], out: &mut [f64]) {
+        match self.representation {
+            Representation::Rotation | Representation::Swing { .. } => {
+                out.copy_from_slice(&rotation_vector(quaternion(features)).to_array());
+            }
+            _ => out.copy_from_slice(features),
+        }
+        self.apply_scale(out);
+    }
+
     /// Distance of two feature values of this group, before its weight.
     pub fn distance(&self, a: &[f64], b: &[f64]) -> f64 {
         match self.representation {

@@ -3,6 +3,7 @@
 //! All methods share this one form (features → distance → interpolant). Everything here is `f64`:
 //! in `f32` the interpolation coefficients miss the examples by up to 0.1 % of the size.
 
+mod bounds;
 pub mod features;
 pub mod kernel;
 pub mod tail;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::evaluator::BakedEvaluator;
+use super::evaluator::PackedEvaluator;
 use super::output::Output;
 use crate::pose::Pose;
 
@@ -13,19 +13,19 @@ const LARGE: f64 = (8 << 20) as f64;
 /// vertices at a time, if that is more than the processor's caches hold.
 ///
 /// # Panics
-/// If the lists have different lengths, the characters do not share one baked model, or an output or
+/// If the lists have different lengths, the characters do not share one packed model, or an output or
 /// pose does not fit.
-pub fn evaluate_crowd(characters: &mut [BakedEvaluator], poses: &[Pose], outputs: &mut [Output]) {
+pub fn evaluate_crowd(characters: &mut [PackedEvaluator], poses: &[Pose], outputs: &mut [Output]) {
     assert!(
         poses.len() == characters.len() && outputs.len() == characters.len(),
         "one pose and one output for each character"
     );
     let Some(first) = characters.first() else { return };
-    let baked = Arc::clone(&first.baked);
-    let pieces = &baked.tables.pieces;
-    let is_large = baked.report.bytes_per_vertex * baked.report.vertices as f64 > LARGE;
+    let packed = Arc::clone(&first.packed);
+    let pieces = &packed.tables.pieces;
+    let is_large = packed.report.bytes_per_vertex * packed.report.vertices as f64 > LARGE;
     for ((character, pose), output) in characters.iter_mut().zip(poses).zip(&mut *outputs) {
-        assert!(Arc::ptr_eq(&character.baked, &baked), "characters of different models");
+        assert!(Arc::ptr_eq(&character.packed, &packed), "characters of different models");
         character.set(pose, output);
         if !is_large {
             for piece in pieces {

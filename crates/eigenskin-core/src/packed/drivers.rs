@@ -4,7 +4,7 @@
 
 use glam::{DAffine3, DQuat};
 
-use super::{BakedModel, Path};
+use super::{PackedModel, Path};
 use crate::driver::features::Measured;
 use crate::driver::{FeatureSource, Interpolant};
 use crate::pose::{JointMotion, Pose, rotation_of};
@@ -48,10 +48,10 @@ enum Seen {
 }
 
 impl DriverState {
-    pub fn new(baked: &BakedModel) -> Self {
+    pub fn new(packed: &PackedModel) -> Self {
         let mut sources: Vec<Source> = Vec::new();
         let mut looked_at = Vec::new();
-        for (driver, _) in &baked.drivers {
+        for (driver, _) in &packed.drivers {
             let indices = driver.groups.iter().map(|group| {
                 sources.iter().position(|known| known.of == group.source).unwrap_or_else(|| {
                     sources.push(Source::new(&group.source));
@@ -61,14 +61,14 @@ impl DriverState {
             looked_at.push(indices.collect());
         }
         let features: Vec<Vec<f64>> =
-            baked.drivers.iter().map(|(driver, _)| vec![f64::NAN; driver.scratch_count()]).collect();
+            packed.drivers.iter().map(|(driver, _)| vec![f64::NAN; driver.scratch_count()]).collect();
         Self {
             sources,
             looked_at,
             scratch: vec![0.0; features.iter().map(Vec::len).max().unwrap_or(0)],
             features,
-            outputs: vec![0.0; baked.component_count],
-            coordinates: vec![0.0; baked.component_count],
+            outputs: vec![0.0; packed.component_count],
+            coordinates: vec![0.0; packed.component_count],
             computed: 0,
             is_first: true,
         }
@@ -83,14 +83,14 @@ impl DriverState {
     }
 
     /// The coordinates for a pose.
-    pub fn drive(&mut self, baked: &BakedModel, path: Path, pose: &Pose) {
-        let skeleton = baked.rig.skeleton();
+    pub fn drive(&mut self, packed: &PackedModel, path: Path, pose: &Pose) {
+        let skeleton = packed.rig.skeleton();
         for source in &mut self.sources {
             source.look(skeleton.rest_from_joint(), pose);
         }
         self.computed = 0;
-        for (layer, (driver, first)) in baked.drivers.iter().enumerate() {
-            let end = baked.drivers.get(layer + 1).map_or(baked.component_count, |(_, next)| *next);
+        for (layer, (driver, first)) in packed.drivers.iter().enumerate() {
+            let end = packed.drivers.get(layer + 1).map_or(packed.component_count, |(_, next)| *next);
             let looked_at = &self.looked_at[layer];
             if *first == end {
                 continue;
@@ -123,7 +123,7 @@ impl DriverState {
             }
             self.features[layer].copy_from_slice(scratch);
             let (features, linear) = scratch.split_at_mut(driver.feature_count());
-            match (&baked.radial[layer], &driver.interpolant) {
+            match (&packed.radial[layer], &driver.interpolant) {
                 (Some(table), Interpolant::Rbf { coefficients, tail, .. }) => {
                     outputs.fill(0.0);
                     table.add(path, features, coefficients, outputs);

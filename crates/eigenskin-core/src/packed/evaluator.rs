@@ -1,4 +1,4 @@
-//! Plays baked models.
+//! Plays packed models.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::output::Output;
 use super::storage::{Displacements, Fields, Stored};
 #[cfg(feature = "rayon")]
 use super::threads::Threads;
-use super::{BakedModel, Group, PIECE, scalar};
+use super::{Group, PIECE, PackedModel, scalar};
 use crate::pose::Pose;
 
 /// The instructions that are used. All give the same shapes, within rounding.
@@ -48,11 +48,11 @@ impl Path {
     }
 }
 
-/// A baked model with the memory to evaluate it. Allocates when made, never per frame (but for what
+/// A packed model with the memory to evaluate it. Allocates when made, never per frame (but for what
 /// rayon does if there are threads).
 #[derive(Debug)]
-pub struct BakedEvaluator {
-    pub(super) baked: Arc<BakedModel>,
+pub struct PackedEvaluator {
+    pub(super) packed: Arc<PackedModel>,
     path: Path,
     drivers: DriverState,
     frame: FrameData,
@@ -71,23 +71,23 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub fn new(baked: &BakedModel) -> Self {
+    pub fn new(packed: &PackedModel) -> Self {
         let piece = || vec![Block::default(); PIECE];
         Self {
-            joints: vec![[Lanes::default(); 12]; baked.tables.most_movers],
+            joints: vec![[Lanes::default(); 12]; packed.tables.most_movers],
             piece: [piece(), piece(), piece()],
         }
     }
 }
 
-impl BakedEvaluator {
-    /// Prepares to evaluate `baked` with the fastest instructions of this machine.
-    pub fn new(baked: Arc<BakedModel>) -> Self {
-        let drivers = DriverState::new(&baked);
-        let frame = FrameData::new(&baked);
-        let worker = Worker::new(&baked);
+impl PackedEvaluator {
+    /// Prepares to evaluate `packed` with the fastest instructions of this machine.
+    pub fn new(packed: Arc<PackedModel>) -> Self {
+        let drivers = DriverState::new(&packed);
+        let frame = FrameData::new(&packed);
+        let worker = Worker::new(&packed);
         Self {
-            baked,
+            packed,
             path: Path::fastest(),
             drivers,
             frame,
@@ -98,8 +98,8 @@ impl BakedEvaluator {
     }
 
     /// The same with chosen instructions; `None` if this machine does not have them.
-    pub fn with_path(baked: Arc<BakedModel>, path: Path) -> Option<Self> {
-        Path::available().contains(&path).then(|| Self { path, ..Self::new(baked) })
+    pub fn with_path(packed: Arc<PackedModel>, path: Path) -> Option<Self> {
+        Path::available().contains(&path).then(|| Self { path, ..Self::new(packed) })
     }
 
     /// The same with a thread pool to share the work. Worth it for large shapes: below some ten thousand
@@ -107,13 +107,13 @@ impl BakedEvaluator {
     #[cfg(feature = "rayon")]
     #[must_use]
     pub fn with_threads(mut self, pool: Arc<ThreadPool>) -> Self {
-        self.threads = Some(Threads::new(&self.baked, pool));
+        self.threads = Some(Threads::new(&self.packed, pool));
         self
     }
 
-    /// The baked model.
-    pub fn model(&self) -> &Arc<BakedModel> {
-        &self.baked
+    /// The packed model.
+    pub fn model(&self) -> &Arc<PackedModel> {
+        &self.packed
     }
 
     /// The instructions in use.
@@ -133,7 +133,7 @@ impl BakedEvaluator {
 
     /// Only the drivers: the coordinates of all layers for a pose.
     pub fn drive(&mut self, pose: &Pose) -> &[f32] {
-        self.drivers.drive(&self.baked, self.path, pose);
+        self.drivers.drive(&self.packed, self.path, pose);
         self.drivers.coordinates()
     }
 
@@ -153,35 +153,35 @@ impl BakedEvaluator {
         self.set(pose, &output);
         #[cfg(feature = "rayon")]
         if let Some(threads) = &mut self.threads {
-            return threads.skin(&self.baked, &self.frame, self.path, output);
+            return threads.skin(&self.packed, &self.frame, self.path, output);
         }
-        let baked = Arc::clone(&self.baked);
-        for piece in &baked.tables.pieces {
+        let packed = Arc::clone(&self.packed);
+        for piece in &packed.tables.pieces {
             self.skin_piece(piece, &mut output);
         }
     }
 
     /// Takes over a pose.
     pub(super) fn set(&mut self, pose: &Pose, output: &Output) {
-        if let Err(error) = output.check(&self.baked) {
+        if let Err(error) = output.check(&self.packed) {
             panic!("{error}");
         }
-        self.drivers.drive(&self.baked, self.path, pose);
-        let factor = self.baked.displacements.factor(self.path);
-        self.frame.set_coordinates(&self.baked, self.drivers.coordinates(), factor);
-        self.frame.set_pose(&self.baked, pose);
+        self.drivers.drive(&self.packed, self.path, pose);
+        let factor = self.packed.displacements.factor(self.path);
+        self.frame.set_coordinates(&self.packed, self.drivers.coordinates(), factor);
+        self.frame.set_pose(&self.packed, pose);
     }
 
     /// Skins some groups and puts them where they belong.
     pub(super) fn skin_piece(&mut self, piece: &Range<usize>, output: &mut Output) {
-        let groups = &self.baked.tables.groups[piece.clone()];
+        let groups = &self.packed.tables.groups[piece.clone()];
         let first = groups.first().map_or(0, |group| group.first_block);
         let blocks: usize = groups.iter().map(|group| group.block_count).sum();
         let Worker { joints, piece } = &mut self.worker;
         if let Output::Blocks { positions, normals, tangents } = output {
             let parts = [Some(&mut **positions), normals.as_deref_mut(), tangents.as_deref_mut()];
             let shape = parts.map(|part| part.map_or(&mut [][..], |part| &mut part[first..first + blocks]));
-            return skin(self.path, &self.baked, &self.frame, groups, joints, shape);
+            return skin(self.path, &self.packed, &self.frame, groups, joints, shape);
         }
         let mut shape = piece.each_mut().map(|part| &mut part[..blocks]);
         for (part, wanted) in shape.iter_mut().zip(output.wanted()) {
@@ -189,37 +189,37 @@ impl BakedEvaluator {
                 *part = &mut [];
             }
         }
-        skin(self.path, &self.baked, &self.frame, groups, joints, shape);
-        output.scatter(&self.baked, first, piece.each_ref().map(|part| &part[..blocks]));
+        skin(self.path, &self.packed, &self.frame, groups, joints, shape);
+        output.scatter(&self.packed, first, piece.each_ref().map(|part| &part[..blocks]));
     }
 }
 
 /// Skins consecutive groups into blocks.
 pub(super) fn skin(
     path: Path,
-    baked: &BakedModel,
+    packed: &PackedModel,
     frame: &FrameData,
     groups: &[Group],
     joints: &mut [[Lanes; 12]],
     shape: Shape,
 ) {
-    match &baked.displacements {
-        Displacements::F32(fields) => skin_stored(path, baked, fields, frame, groups, joints, shape),
-        Displacements::F16(fields) => skin_stored(path, baked, fields, frame, groups, joints, shape),
-        Displacements::I16(fields) => skin_stored(path, baked, fields, frame, groups, joints, shape),
+    match &packed.displacements {
+        Displacements::F32(fields) => skin_stored(path, packed, fields, frame, groups, joints, shape),
+        Displacements::F16(fields) => skin_stored(path, packed, fields, frame, groups, joints, shape),
+        Displacements::I16(fields) => skin_stored(path, packed, fields, frame, groups, joints, shape),
     }
 }
 
 fn skin_stored<T: Stored>(
     path: Path,
-    baked: &BakedModel,
+    packed: &PackedModel,
     fields: &Fields<T>,
     frame: &FrameData,
     groups: &[Group],
     joints: &mut [[Lanes; 12]],
     shape: Shape,
 ) {
-    let input = Input { tables: &baked.tables, fields, frame, skinning: baked.skinning };
+    let input = Input { tables: &packed.tables, fields, frame, skinning: packed.skinning };
     match path {
         Path::Scalar => scalar::run(&input, groups, shape),
         Path::Portable => kernel::portable(&input, groups, joints, shape),

@@ -3,7 +3,7 @@
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::lanes::Lanes;
-use super::{BakedModel, Coordinate};
+use super::{Coordinate, PackedModel};
 use crate::pose::{Pose, rotation_of};
 use crate::skinning::BaseSkinning;
 
@@ -26,10 +26,10 @@ pub(super) struct FrameData {
 }
 
 impl FrameData {
-    pub fn new(baked: &BakedModel) -> Self {
-        let joints = baked.rig.skeleton().joint_count() + 1;
-        let tables = &baked.tables;
-        let has_dual = baked.skinning == BaseSkinning::DualQuaternion;
+    pub fn new(packed: &PackedModel) -> Self {
+        let joints = packed.rig.skeleton().joint_count() + 1;
+        let tables = &packed.tables;
+        let has_dual = packed.skinning == BaseSkinning::DualQuaternion;
         let at_rest = dual_quaternion(DQuat::IDENTITY, tables.centre);
         let identity = if has_dual { DAffine3::IDENTITY } else { DAffine3::from_translation(tables.centre) };
         Self {
@@ -44,10 +44,10 @@ impl FrameData {
     }
 
     /// Takes over the joints of a pose.
-    pub fn set_pose(&mut self, baked: &BakedModel, pose: &Pose) {
-        let skeleton = baked.rig.skeleton();
+    pub fn set_pose(&mut self, packed: &PackedModel, pose: &Pose) {
+        let skeleton = packed.rig.skeleton();
         assert_eq!(pose.world_from_joint.len(), skeleton.joint_count(), "the pose is of another rig");
-        let centre = baked.tables.centre;
+        let centre = packed.tables.centre;
         self.any_stretch = false;
         for (joint, transform) in pose.posed_from_rest(skeleton).enumerate() {
             if self.dual_quaternions.is_empty() {
@@ -56,7 +56,7 @@ impl FrameData {
                 self.set_dual_quaternion(joint, transform, skeleton.rest_position(joint), centre);
             }
         }
-        for &joint in &baked.tables.frame_joints {
+        for &joint in &packed.tables.frame_joints {
             let transform =
                 pose.world_from_joint[joint as usize] * skeleton.joints()[joint as usize].joint_from_rest;
             self.rotations[joint as usize] = rotation_rows(DMat3::from_quat(rotation_of(transform.matrix3)));
@@ -78,15 +78,15 @@ impl FrameData {
 
     /// Takes over the coordinates of all layers; `factor` is what stored displacements need besides their
     /// scales.
-    pub fn set_coordinates(&mut self, baked: &BakedModel, coordinates: &[f32], factor: f32) {
+    pub fn set_coordinates(&mut self, packed: &PackedModel, coordinates: &[f32], factor: f32) {
         let scale = |to: &mut [f32], from: &[Coordinate]| {
             for (to, from) in to.iter_mut().zip(from) {
                 *to = coordinates[from.component as usize] * (from.scale * factor);
             }
         };
-        scale(&mut self.before, &baked.tables.before);
-        scale(&mut self.turning, &baked.tables.turning);
-        scale(&mut self.after, &baked.tables.after);
+        scale(&mut self.before, &packed.tables.before);
+        scale(&mut self.turning, &packed.tables.turning);
+        scale(&mut self.after, &packed.tables.after);
     }
 }
 

@@ -1,11 +1,10 @@
 //! The fast evaluator: a model prepared once for the processor's vector units.
 //!
-//! [`BakedModel`] puts vertices that share joints and corrections side by side, eight to a block, as
-//! structures of arrays, and stores displacements in 16 or 32 bits. [`BakedEvaluator`] plays it:
+//! [`PackedModel`] puts vertices that share joints and corrections side by side, eight to a block, as
+//! structures of arrays, and stores displacements in 16 or 32 bits. [`PackedEvaluator`] plays it:
 //! drivers in `f64` as [`crate::evaluate`] has them, blending and displacements in `f32`.
 //! It is compared with that reference in tests; where the two differ, the reference is right.
 
-mod bake;
 mod blend;
 mod crowd;
 mod drivers;
@@ -15,6 +14,7 @@ mod kernel;
 mod lanes;
 mod order;
 mod output;
+mod pack;
 mod radial;
 mod scalar;
 mod storage;
@@ -22,7 +22,7 @@ mod storage;
 mod threads;
 
 pub use crowd::evaluate_crowd;
-pub use evaluator::{BakedEvaluator, Path};
+pub use evaluator::{PackedEvaluator, Path};
 pub use lanes::{Block, LANES};
 pub use output::{Output, OutputError, VertexLayout};
 #[cfg(feature = "rayon")]
@@ -55,16 +55,16 @@ pub enum Storage {
     I16,
 }
 
-/// Choices when a model is baked.
+/// Choices when a model is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct BakeParams {
+pub struct PackParams {
     /// how displacements are stored
     pub storage: Storage,
 }
 
-/// What baking made of a model.
+/// What packing made of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BakeReport {
+pub struct PackReport {
     /// vertices of the rig
     pub vertices: usize,
     /// runs of up to 32 blocks with the same joints and corrections
@@ -82,12 +82,12 @@ pub struct BakeReport {
     pub storage_error: f64,
 }
 
-/// Why a model cannot be baked.
+/// Why a model cannot be packed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BakeError {
+pub enum PackError {
     /// A chain of deformers moves vertices together; there is no map per vertex to blend.
     #[error(
-        "the model sits on the deformers {name:?}, which have no map per vertex; bake a model that was fitted on a skinning, or use the reference evaluator"
+        "the model sits on the deformers {name:?}, which have no map per vertex; pack a model that was fitted on a skinning, or use the reference evaluator"
     )]
     Deformers {
         /// name of the chain
@@ -111,7 +111,7 @@ pub enum BakeError {
 
 /// A model in the order and storage that evaluates fast. Immutable; evaluators share it.
 #[derive(Debug)]
-pub struct BakedModel {
+pub struct PackedModel {
     rig: Arc<Rig>,
     skinning: BaseSkinning,
     /// `layer`: driver and first coordinate
@@ -121,7 +121,7 @@ pub struct BakedModel {
     component_count: usize,
     tables: Tables,
     displacements: Displacements,
-    report: BakeReport,
+    report: PackReport,
 }
 
 /// Longer runs of alike blocks are cut, so that pieces of a shape can be finished one by one.
@@ -214,27 +214,27 @@ struct AfterPart {
     components: u32,
 }
 
-impl BakedModel {
-    /// Bakes `model`.
+impl PackedModel {
+    /// Packs `model`.
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "like the parameters of all fits, which grow")]
-    pub fn new(model: &Model, params: &BakeParams) -> Result<Self, BakeError> {
+    pub fn new(model: &Model, params: &PackParams) -> Result<Self, PackError> {
         match model.base() {
-            Base::Skinning(skinning) => Ok(bake::bake(model, *skinning, *params)),
-            Base::Deformers(stack) => Err(BakeError::Deformers { name: stack.name.clone() }),
+            Base::Skinning(skinning) => Ok(pack::pack(model, *skinning, *params)),
+            Base::Deformers(stack) => Err(PackError::Deformers { name: stack.name.clone() }),
         }
     }
 
     /// The same with rest tangents (`vertex`; w is the side of the third axis, as in glTF), so that
     /// posed ones can be asked for.
-    pub fn with_tangents(mut self, tangents: &[Vec4]) -> Result<Self, BakeError> {
+    pub fn with_tangents(mut self, tangents: &[Vec4]) -> Result<Self, PackError> {
         let vertices = self.rig.vertex_count();
         if tangents.len() != vertices {
-            return Err(BakeError::Tangents { found: tangents.len(), vertices });
+            return Err(PackError::Tangents { found: tangents.len(), vertices });
         }
         if let Some(vertex) = tangents.iter().position(|tangent| !tangent.is_finite()) {
-            return Err(BakeError::BadTangent { vertex });
+            return Err(PackError::BadTangent { vertex });
         }
-        (self.tables.tangents, self.tables.handedness) = bake::tangents_of(&self.tables, tangents);
+        (self.tables.tangents, self.tables.handedness) = pack::tangents_of(&self.tables, tangents);
         Ok(self)
     }
 
@@ -243,8 +243,8 @@ impl BakedModel {
         self.tables.tangents.len() == self.tables.positions.len() && !self.tables.tangents.is_empty()
     }
 
-    /// What baking made of the model.
-    pub fn report(&self) -> &BakeReport {
+    /// What packing made of the model.
+    pub fn report(&self) -> &PackReport {
         &self.report
     }
 
@@ -253,7 +253,7 @@ impl BakedModel {
         &self.rig
     }
 
-    /// Blocks of eight vertices: the length of buffers in baked order.
+    /// Blocks of eight vertices: the length of buffers in packed order.
     pub fn block_count(&self) -> usize {
         self.tables.positions.len()
     }

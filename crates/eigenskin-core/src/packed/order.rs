@@ -1,4 +1,4 @@
-//! The baked vertex order: vertices with the same joints and corrections fill blocks of eight.
+//! The packed vertex order: vertices with the same joints and corrections fill blocks of eight.
 //!
 //! What is left over of each kind of vertex (seven at most) shares blocks with other kinds, which
 //! then have the joints and corrections of all their vertices, with zeros in between. That is
@@ -27,7 +27,7 @@ pub(super) struct Needs {
     pub parts: Vec<u32>,
 }
 
-/// Vertices of one group in baked order, padded to whole blocks by repeating the last of a block.
+/// Vertices of one group in packed order, padded to whole blocks by repeating the last of a block.
 #[derive(Debug, PartialEq)]
 pub(super) struct OrderedGroup {
     pub needs: Needs,

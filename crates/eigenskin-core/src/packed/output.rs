@@ -1,8 +1,8 @@
-//! Where shapes go: arrays in the caller's vertex order, a vertex buffer, or blocks as they were baked.
+//! Where shapes go: arrays in the caller's vertex order, a vertex buffer, or blocks as they were packed.
 
 use glam::{Vec3, Vec4};
 
-use super::BakedModel;
+use super::PackedModel;
 use super::lanes::{Block, LANES};
 
 /// Where a shape goes. Normals and tangents are of length one; tangents are perpendicular to normals and
@@ -15,7 +15,7 @@ pub enum Output<'a> {
         positions: &'a mut [Vec3],
         /// posed normals
         normals: Option<&'a mut [Vec3]>,
-        /// posed tangents; only with normals, and if the model was baked with tangents
+        /// posed tangents; only with normals, and if the model was packed with tangents
         tangents: Option<&'a mut [Vec4]>,
     },
     /// all of a vertex together, `vertex × stride`; what lies between is left as it is
@@ -25,8 +25,8 @@ pub enum Output<'a> {
         /// what stands where
         layout: VertexLayout,
     },
-    /// in baked order, each `block`: fastest, since nothing has to be put back in order
-    /// ([`BakedModel::vertices`] says which vertex is where)
+    /// in packed order, each `block`: fastest, since nothing has to be put back in order
+    /// ([`PackedModel::vertices`] says which vertex is where)
     Blocks {
         /// posed positions
         positions: &'a mut [Block],
@@ -74,14 +74,14 @@ pub enum OutputError {
         stride: usize,
     },
     /// Tangents cannot be had.
-    #[error("tangents need normals and a model that was baked with tangents")]
+    #[error("tangents need normals and a model that was packed with tangents")]
     NoTangents,
 }
 
 impl Output<'_> {
     /// Whether this fits a model.
-    pub fn check(&self, baked: &BakedModel) -> Result<(), OutputError> {
-        let vertices = baked.rig().vertex_count();
+    pub fn check(&self, packed: &PackedModel) -> Result<(), OutputError> {
+        let vertices = packed.rig().vertex_count();
         let fits = |what, found: usize, needed: usize| {
             if found == needed { Ok(()) } else { Err(OutputError::WrongSize { what, found, needed }) }
         };
@@ -92,7 +92,7 @@ impl Output<'_> {
                 fits("tangents", tangents.as_ref().map_or(vertices, |list| list.len()), vertices)?;
             }
             Self::Blocks { positions, normals, tangents } => {
-                let blocks = baked.block_count();
+                let blocks = packed.block_count();
                 fits("blocks of positions", positions.len(), blocks)?;
                 fits("blocks of normals", normals.as_ref().map_or(blocks, |list| list.len()), blocks)?;
                 fits("blocks of tangents", tangents.as_ref().map_or(blocks, |list| list.len()), blocks)?;
@@ -100,7 +100,7 @@ impl Output<'_> {
             Self::Interleaved { floats, layout } => layout.check(floats.len(), vertices)?,
         }
         let [_, normals, tangents] = self.wanted();
-        if tangents && !(normals && baked.has_tangents()) {
+        if tangents && !(normals && packed.has_tangents()) {
             return Err(OutputError::NoTangents);
         }
         Ok(())
@@ -116,8 +116,8 @@ impl Output<'_> {
     }
 
     /// Puts consecutive blocks, from `first_block` on, in the caller's order.
-    pub(super) fn scatter(&mut self, baked: &BakedModel, first_block: usize, shape: [&[Block]; 3]) {
-        let tables = &baked.tables;
+    pub(super) fn scatter(&mut self, packed: &PackedModel, first_block: usize, shape: [&[Block]; 3]) {
+        let tables = &packed.tables;
         let [positions, normals, tangents] = shape;
         let vertices = &tables.vertices[first_block..][..positions.len()];
         let handedness = tables.handedness.get(first_block..).unwrap_or_default();
@@ -178,11 +178,11 @@ impl Output<'_> {
 
     /// Vertices from the lanes where they are, `vertex`, of all blocks.
     #[cfg(feature = "rayon")]
-    pub(super) fn gather(&mut self, baked: &BakedModel, lanes: &[u32], shape: [&[Block]; 3]) {
+    pub(super) fn gather(&mut self, packed: &PackedModel, lanes: &[u32], shape: [&[Block]; 3]) {
         let [positions, normals, tangents] = shape;
         let at = |blocks: &[Block], lane: u32| blocks[lane as usize / LANES].get(lane as usize % LANES);
         let tangent_at = |lane: u32| {
-            let sides = &baked.tables.handedness[lane as usize / LANES];
+            let sides = &packed.tables.handedness[lane as usize / LANES];
             at(tangents, lane).extend(sides.0[lane as usize % LANES])
         };
         match self {

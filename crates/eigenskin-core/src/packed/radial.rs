@@ -361,12 +361,16 @@ mod tests {
             let distance = r * 0.5f64.powi(small);
             for kernel in Kernel::ALL {
                 let expected = kernel.value(distance, 1.0);
+                // The square is rounded: where a kernel is steep beside its own size, as the thin plate
+                // is at 1, that alone shows.
+                let of_rounding = (kernel.value(distance * (1.0 + f64::EPSILON), 1.0) - expected).abs();
+                let allowed = 4e-15 * expected.abs().max(1e-6) + of_rounding;
                 for values in [
                     kernel_of_square::<false>(kernel, &[distance * distance; ROW]),
                     kernel_of_square::<true>(kernel, &[distance * distance; ROW]),
                 ] {
                     let error = (values[0] - expected).abs();
-                    prop_assert!(error <= 4e-15 * expected.abs().max(1e-6), "{kernel:?} {distance} {error:e}");
+                    prop_assert!(error <= allowed, "{kernel:?} {distance} {error:e}");
                 }
             }
         }

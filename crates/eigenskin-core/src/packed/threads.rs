@@ -7,11 +7,11 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use super::crowd::evaluate_crowd;
-use super::evaluator::{BakedEvaluator, Path, Worker, skin};
+use super::evaluator::{PackedEvaluator, Path, Worker, skin};
 use super::frame::FrameData;
 use super::lanes::Block;
 use super::output::Output;
-use super::{BakedModel, Group};
+use super::{Group, PackedModel};
 use crate::pose::Pose;
 
 /// A thread pool, and what its threads need to share the vertices of one character.
@@ -27,22 +27,22 @@ pub(super) struct Threads {
 }
 
 impl Threads {
-    pub fn new(baked: &BakedModel, pool: Arc<ThreadPool>) -> Self {
-        let blocks = || vec![Block::default(); baked.block_count()];
-        let mut lane_of = vec![0; baked.rig().vertex_count()];
-        for (lane, &vertex) in baked.vertices().as_flattened().iter().enumerate() {
+    pub fn new(packed: &PackedModel, pool: Arc<ThreadPool>) -> Self {
+        let blocks = || vec![Block::default(); packed.block_count()];
+        let mut lane_of = vec![0; packed.rig().vertex_count()];
+        for (lane, &vertex) in packed.vertices().as_flattened().iter().enumerate() {
             lane_of[vertex as usize] = lane as u32;
         }
-        let shares = shares(&baked.tables.groups, pool.current_num_threads());
+        let shares = shares(&packed.tables.groups, pool.current_num_threads());
         Self {
             pool,
-            shares: shares.into_iter().map(|groups| (groups, Worker::new(baked))).collect(),
-            shape: [blocks(), blocks(), if baked.has_tangents() { blocks() } else { Vec::new() }],
+            shares: shares.into_iter().map(|groups| (groups, Worker::new(packed))).collect(),
+            shape: [blocks(), blocks(), if packed.has_tangents() { blocks() } else { Vec::new() }],
             lane_of,
         }
     }
 
-    pub fn skin(&mut self, baked: &BakedModel, frame: &FrameData, path: Path, output: Output) {
+    pub fn skin(&mut self, packed: &PackedModel, frame: &FrameData, path: Path, output: Output) {
         let Self { pool, shares, shape, lane_of } = self;
         let wanted = output.wanted();
         let mut parts = shape.each_mut().map(|part| &mut part[..]);
@@ -53,26 +53,26 @@ impl Threads {
         }
         if let Output::Blocks { positions, normals, tangents } = output {
             let parts = [Some(positions), normals, tangents].map(Option::unwrap_or_default);
-            return skin_shares(pool, baked, frame, path, shares, parts);
+            return skin_shares(pool, packed, frame, path, shares, parts);
         }
-        skin_shares(pool, baked, frame, path, shares, parts);
+        skin_shares(pool, packed, frame, path, shares, parts);
         let shape = shape.each_ref().map(|part| &part[..]);
         let together = lane_of.len().div_ceil(shares.len().max(1)).max(1);
         let outputs = output.parts(together).into_iter().zip(lane_of.chunks(together));
-        share(pool, outputs, |(mut output, lanes)| output.gather(baked, lanes, shape));
+        share(pool, outputs, |(mut output, lanes)| output.gather(packed, lanes, shape));
     }
 }
 
 fn skin_shares(
     pool: &ThreadPool,
-    baked: &BakedModel,
+    packed: &PackedModel,
     frame: &FrameData,
     path: Path,
     shares: &mut [(Range<usize>, Worker)],
     mut shape: [&mut [Block]; 3],
 ) {
     let work = shares.iter_mut().map(|(groups, worker)| {
-        let groups = &baked.tables.groups[groups.clone()];
+        let groups = &packed.tables.groups[groups.clone()];
         let blocks: usize = groups.iter().map(|group| group.block_count).sum();
         let own = shape.each_mut().map(|part| {
             let at = blocks.min(part.len());
@@ -80,7 +80,7 @@ fn skin_shares(
         });
         (groups, worker, own)
     });
-    share(pool, work, |(groups, worker, own)| skin(path, baked, frame, groups, &mut worker.joints, own));
+    share(pool, work, |(groups, worker, own)| skin(path, packed, frame, groups, &mut worker.joints, own));
 }
 
 /// Does the first of some works here, while the pool's threads do the others: to wake a thread costs
@@ -121,7 +121,7 @@ fn shares(groups: &[Group], count: usize) -> Vec<Range<usize>> {
 /// As [`evaluate_crowd`].
 pub fn evaluate_crowd_in(
     pool: &ThreadPool,
-    characters: &mut [BakedEvaluator],
+    characters: &mut [PackedEvaluator],
     poses: &[Pose],
     outputs: &mut [Output],
 ) {

@@ -1,13 +1,12 @@
 //! How many components limits allow: on the file that is written, and on the error that remains. Found
 //! by bisection, with a fit at each step.
 
-use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::sync::Arc;
 
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Cancelled, Progress};
+use serde::{Deserialize, Serialize};
 
 use super::{FitError, Method, fit};
 use crate::displacements::Observations;
@@ -18,12 +17,19 @@ use crate::metrics::evaluate_against;
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// morph targets at most
+    /// morph targets at most; a component needs one or two
     pub targets: Option<usize>,
     /// bytes of the written file at most
     pub bytes: Option<usize>,
-    /// share of plain skinning's error that may remain on the training poses
+    /// target error on the training poses, relative to plain skinning: the fewest components that reach it
     pub error: Option<f64>,
+}
+
+impl Limits {
+    /// Whether nothing is limited.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// What a written model needs.
@@ -44,11 +50,19 @@ pub enum SizeLimit {
     Bytes(usize),
 }
 
-impl fmt::Display for SizeLimit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SizeLimit {
+    /// What is limited, in words.
+    pub fn unit(self) -> &'static str {
         match self {
-            Self::Targets(limit) => write!(f, "{limit} morph targets"),
-            Self::Bytes(limit) => write!(f, "{limit} bytes"),
+            Self::Targets(_) => "morph targets",
+            Self::Bytes(_) => "bytes",
+        }
+    }
+
+    /// How many are allowed.
+    pub fn amount(self) -> usize {
+        match self {
+            Self::Targets(limit) | Self::Bytes(limit) => limit,
         }
     }
 }
@@ -87,7 +101,7 @@ pub enum BudgetError<E> {
     #[error(transparent)]
     Fit(#[from] FitError),
     /// The file exceeds a limit without any correction.
-    #[error("without any correction the file has {found} already, more than the {limit} that are allowed")]
+    #[error("without any correction the file has {found} {} already; allow more than {}", limit.unit(), limit.amount())]
     TooSmall {
         /// the limit
         limit: SizeLimit,
@@ -112,8 +126,7 @@ impl<E> From<Cancelled> for BudgetError<E> {
 /// use std::convert::Infallible;
 /// use eigenskin_core::{deformers::Base, model::Model, progress::Unwatched};
 /// use eigenskin_fit::displacements::Observations;
-/// use eigenskin_fit::method::budget::{Limits, WrittenSize, components_within};
-/// use eigenskin_fit::method::{Method, fit};
+/// use eigenskin_fit::method::{Limits, Method, WrittenSize, components_within, fit};
 ///
 /// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
 /// let seen = Observations::of(&examples, &Base::default(), false, &Unwatched)?;

@@ -133,7 +133,7 @@ const MUCH_BETTER: f64 = 0.9;
 ///
 /// ```
 /// use eigenskin_core::{deformers::Base, progress::Unwatched};
-/// use eigenskin_fit::method::{EigenSkinParams, choice::choose_method, fit_examples};
+/// use eigenskin_fit::method::{EigenSkinParams, choose_method, fit_examples};
 ///
 /// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
 /// let base = Base::default();

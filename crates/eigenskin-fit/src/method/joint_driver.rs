@@ -6,7 +6,7 @@ use super::eigenskin::EigenSkinParams;
 use super::eigenskin::regions::Regions;
 use super::{FitError, Interpolated};
 use crate::displacements::Observations;
-use crate::drivers::{RbfFit, RbfParams, Samples, fit_rbf_on_centres};
+use crate::drivers::{RbfFit, RbfParams, Samples, clamp_beyond, fit_rbf_on_centres};
 use crate::supports::JointSupport;
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Interpolant, Representation};
 use eigenskin_core::examples::SAME_POSE;
@@ -102,7 +102,7 @@ pub(super) fn without_repeats(
 }
 
 /// The range of every coordinate over rest and examples (`sample × component`), widened by
-/// `margin` of its extent on both sides.
+/// `margin` of its extent as [`clamp_beyond`] does it.
 pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
     let mut lowest = vec![0f64; component_count];
     let mut highest = vec![0f64; component_count];
@@ -112,12 +112,7 @@ pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64)
             highest[component] = highest[component].max(value);
         }
     }
-    for (low, high) in lowest.iter_mut().zip(&mut highest) {
-        let room = margin * (*high - *low);
-        *low -= room;
-        *high += room;
-    }
-    Clamp::Range { lowest, highest }
+    clamp_beyond(lowest.into_iter().zip(highest), |low, high| margin * (high - low))
 }
 
 /// The joint's rotation by geodesic angle (§2.4), its translation where some pose has any.

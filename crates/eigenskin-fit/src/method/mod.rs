@@ -2,8 +2,8 @@
 //! drivers; what they learn from ([`Observations`]) and what they produce ([`Model`]) is the same.
 
 mod allocation;
-pub mod budget;
-pub mod choice;
+mod budget;
+mod choice;
 mod coordinates;
 mod coupling;
 mod eigenskin;
@@ -26,6 +26,8 @@ use eigenskin_core::rig::{Rig, RigError};
 
 pub use allocation::Budget;
 pub(crate) use allocation::allocate;
+pub use budget::{Allowed, BudgetError, ErrorLimit, Limits, SizeLimit, WrittenSize, components_within};
+pub use choice::{Candidate, Choice, Refinement, Trial, choose_method};
 pub use coupling::{Coupling, CouplingReport, PairReport};
 pub use eigenskin::{EigenSkinParams, EigenSkinReport, JointReport};
 pub use error::{FitError, Interpolated};
@@ -36,9 +38,10 @@ pub use psd::{
     DeltaSpace, DriverReport, ExampleReport, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams,
     PsdReport, SpaceOrder, SpaceReport,
 };
-use serde::{Deserialize, Serialize};
 use settings::{EIGENSKIN, MethodSettings, PARAMETERIZATION, PSD, WEIGHTED_PSD};
 pub use warning::FitWarning;
+
+use serde::{Deserialize, Serialize};
 
 use crate::displacements::Observations;
 

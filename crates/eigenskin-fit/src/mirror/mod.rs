@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 
-pub use plane::MirrorPlane;
+pub use plane::{MirrorPlane, PlaneTextError};
 
 use eigenskin_core::examples::Example;
 use eigenskin_core::mover::Mover;

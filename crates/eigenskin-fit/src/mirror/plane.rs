@@ -1,5 +1,8 @@
 //! The plane that halves a character.
 
+use std::fmt;
+use std::str::FromStr;
+
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +14,32 @@ pub struct MirrorPlane {
     pub axis: usize,
     /// where on that axis
     pub centre: f64,
+}
+
+/// Why a text is no plane.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no mirror plane; write the axis it stands across and where on it, such as x or x=0.5")]
+pub struct PlaneTextError {
+    /// the text given
+    pub text: String,
+}
+
+/// `x`, or `x=0.5`.
+impl FromStr for MirrorPlane {
+    type Err = PlaneTextError;
+
+    fn from_str(text: &str) -> Result<Self, PlaneTextError> {
+        let wrong = || PlaneTextError { text: text.to_string() };
+        let (axis, centre) = text.split_once('=').unwrap_or((text, "0"));
+        let axis = ["x", "y", "z"].iter().position(|name| *name == axis.trim()).ok_or_else(wrong)?;
+        Ok(Self { axis, centre: centre.trim().parse().map_err(|_| wrong())? })
+    }
+}
+
+impl fmt::Display for MirrorPlane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.axis_name(), self.centre)
+    }
 }
 
 impl MirrorPlane {
@@ -77,4 +106,21 @@ fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planes_are_read_as_they_are_written() {
+        for (text, axis, centre) in [("x", 0, 0.0), ("y=0.5", 1, 0.5), (" z = -2 ", 2, -2.0)] {
+            let plane: MirrorPlane = text.parse().unwrap();
+            assert_eq!(plane, MirrorPlane { axis, centre }, "{text}");
+            assert_eq!(plane.to_string().parse::<MirrorPlane>().unwrap(), plane);
+        }
+        for text in ["w", "x=", "x=a", ""] {
+            assert!(text.parse::<MirrorPlane>().is_err(), "{text}");
+        }
+    }
 }

@@ -10,26 +10,46 @@
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use crate::names::SkinningName;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use serde::{Deserialize, Serialize};
 
 /// What displacements are measured from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum Space {
     /// the rigid motion of the nearest bone, with a smooth border between bones
     #[default]
     NearestBones,
     /// a skinning in closed form; [`BaseSkinning::Rigid`] is the nearest bone with a hard border, as in
     /// the paper
-    Skinning(#[serde(with = "SkinningName")] BaseSkinning),
+    Skinning(BaseSkinning),
 }
 
 impl Space {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::NearestBones,
+        Self::Skinning(BaseSkinning::Rigid),
+        Self::Skinning(BaseSkinning::LinearBlend),
+        Self::Skinning(BaseSkinning::DualQuaternion),
+    ];
+
+    /// Its name in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NearestBones => "nearest-bones",
+            Self::Skinning(skinning) => skinning.name(),
+        }
+    }
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|space| space.name() == name)
+    }
+
     /// What a vertex is measured from, in words.
     pub fn description(self) -> &'static str {
         match self {
@@ -38,6 +58,23 @@ impl Space {
             Self::Skinning(BaseSkinning::LinearBlend) => "linear blending",
             Self::Skinning(BaseSkinning::DualQuaternion) => "dual quaternion skinning",
         }
+    }
+}
+
+impl From<Space> for &'static str {
+    fn from(space: Space) -> Self {
+        space.name()
+    }
+}
+
+impl TryFrom<String> for Space {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        Self::named(&name).ok_or_else(|| {
+            let known = Self::ALL.map(Self::name).join(", ");
+            format!("{name:?} is no space for displacements; choose one of {known}")
+        })
     }
 }
 

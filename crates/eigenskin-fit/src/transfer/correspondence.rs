@@ -3,7 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::{CARRYING, CarryError};
+use super::{TRANSFERRING, TransferError};
 use crate::during::Small;
 use eigenskin_core::closest_point::mixed;
 
@@ -42,13 +42,13 @@ impl Correspondence {
         target: &Rig,
         averaging: f64,
         progress: &dyn Progress,
-    ) -> Result<Self, CarryError> {
-        progress.doing(CARRYING)?;
+    ) -> Result<Self, TransferError> {
+        progress.doing(TRANSFERRING)?;
         let surface = Surface::new(source.mesh())?;
         let mesh = target.mesh();
         let neighbours = neighbours(mesh);
         let lengths = mean_edges(mesh, &neighbours);
-        let small = Small::new(progress, CARRYING, mesh.vertex_count());
+        let small = Small::new(progress, TRANSFERRING, mesh.vertex_count());
         let found: Vec<Place> = (0..mesh.vertex_count())
             .into_par_iter()
             .map(|vertex| {
@@ -109,9 +109,9 @@ struct Surface<'a> {
 }
 
 impl<'a> Surface<'a> {
-    fn new(mesh: &'a Mesh) -> Result<Self, CarryError> {
+    fn new(mesh: &'a Mesh) -> Result<Self, TransferError> {
         if mesh.triangles().is_empty() {
-            return Err(CarryError::NoSurface);
+            return Err(TransferError::NoSurface);
         }
         let corner = |&vertex: &u32| mesh.positions()[vertex as usize].as_dvec3();
         let corners = mesh.triangles().iter().map(|[a, b, c]| [a, b, c].map(corner)).collect();

@@ -1,6 +1,6 @@
 //! Drivers of a model for the joints and controls of another rig.
 
-use super::CarryError;
+use super::TransferError;
 use eigenskin_core::driver::{Driver, FeatureSource};
 use eigenskin_core::model::{Frame, Model, Stage};
 use eigenskin_core::nearest_name;
@@ -51,7 +51,7 @@ impl Names {
 
     /// By name, with the binds of all joints that both have compared and those that the model needs
     /// found.
-    pub fn new(model: &Model, target: &Rig) -> Result<Self, CarryError> {
+    pub fn new(model: &Model, target: &Rig) -> Result<Self, TransferError> {
         let source = model.rig();
         let names = Self::of_rigs(source, target);
         for group in model.layers().iter().flat_map(|layer| &layer.driver.groups) {
@@ -73,29 +73,29 @@ impl Names {
             let turn = rotation_of(a.matrix3).angle_between(rotation_of(b.matrix3));
             if distance > SAME_BIND * size || turn > SAME_BIND.sqrt() {
                 let name = source.skeleton().joints()[joint].name.clone();
-                return Err(CarryError::OtherBind { name, distance, degrees: turn.to_degrees() });
+                return Err(TransferError::OtherBind { name, distance, degrees: turn.to_degrees() });
             }
         }
         Ok(names)
     }
 
     /// A joint of the source in the target.
-    pub fn joint(&self, joint: usize) -> Result<usize, CarryError> {
-        self.joints[joint].clone().map_err(|name| CarryError::MissingJoint {
+    pub fn joint(&self, joint: usize) -> Result<usize, TransferError> {
+        self.joints[joint].clone().map_err(|name| TransferError::MissingJoint {
             hint: nearest_name::hint(&name, self.target_joints.iter().map(String::as_str)),
             name,
         })
     }
 
-    fn control(&self, control: usize) -> Result<usize, CarryError> {
-        self.controls[control].clone().map_err(|name| CarryError::MissingControl { name })
+    fn control(&self, control: usize) -> Result<usize, TransferError> {
+        self.controls[control].clone().map_err(|name| TransferError::MissingControl { name })
     }
 
     /// A pose of the source as one of the target; joints that only the target has rest.
-    pub fn pose(&self, pose: &Pose) -> Result<Pose, CarryError> {
+    pub fn pose(&self, pose: &Pose) -> Result<Pose, TransferError> {
         let joint = |(target, source): (usize, &Option<usize>)| match source {
             Some(source) => Ok(pose.world_from_joint[*source]),
-            None => Err(CarryError::MissingJoint {
+            None => Err(TransferError::MissingJoint {
                 name: self.target_joints[target].clone(),
                 hint: String::new(),
             }),

@@ -4,7 +4,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::drivers::Names;
-use super::{CARRYING, Correspondence};
+use super::{Correspondence, TRANSFERRING};
 use crate::drivers::with_outputs;
 use crate::method::{Budget, allocate};
 use eigenskin_core::driver::{Clamp, Driver};
@@ -14,7 +14,7 @@ use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 
 /// The layers of a model on the target; those that do not reach it are left out.
-pub(super) fn carried(
+pub(super) fn transferred(
     model: &Model,
     correspondence: &Correspondence,
     names: &Names,
@@ -24,19 +24,19 @@ pub(super) fn carried(
     let layers = model
         .layers()
         .par_iter()
-        .map(|layer| carried_layer(layer, count, correspondence, names, progress))
+        .map(|layer| transferred_layer(layer, count, correspondence, names, progress))
         .collect::<Result<Vec<_>, Cancelled>>()?;
     Ok(layers.into_iter().flatten().collect())
 }
 
-fn carried_layer(
+fn transferred_layer(
     layer: &Layer,
     source_count: usize,
     correspondence: &Correspondence,
     names: &Names,
     progress: &dyn Progress,
 ) -> Result<Option<Layer>, Cancelled> {
-    progress.doing(CARRYING)?;
+    progress.doing(TRANSFERRING)?;
     let mut place_of = vec![u32::MAX; source_count];
     for (place, &vertex) in layer.support.iter().enumerate() {
         place_of[vertex as usize] = place as u32;
@@ -58,7 +58,7 @@ fn carried_layer(
     let mut positions = Vec::with_capacity(components * support.len());
     let mut normals = Vec::new();
     for component in 0..components {
-        progress.doing(CARRYING)?;
+        progress.doing(TRANSFERRING)?;
         let field = layer.basis.component_positions(component, width);
         positions.extend(support.iter().map(|&v| mean(field, correspondence.of_group(v as usize))));
         if let Some(field) = layer.basis.component_normals(component, width) {
@@ -89,7 +89,7 @@ pub(super) fn keep_strongest(
     let ranked: Vec<Vec<(f64, usize)>> = layers
         .par_iter()
         .map(|layer| {
-            progress.doing(CARRYING)?;
+            progress.doing(TRANSFERRING)?;
             let sizes = squared_coordinates(layer, rig, sample_poses);
             let width = layer.support.len();
             let mut ranked: Vec<(f64, usize)> = (0..layer.component_count())

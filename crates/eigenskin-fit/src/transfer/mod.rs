@@ -1,4 +1,4 @@
-//! A model carried to another mesh of the same character: coarser, finer, or cut otherwise.
+//! A model transferred to another mesh of the same character: coarser, finer, or cut otherwise.
 //!
 //! Every vertex of the target looks for the nearest point of the source's rest surface that faces
 //! the same way, and takes displacement fields and skin weights there; on request, one that stands
@@ -24,13 +24,13 @@ use eigenskin_core::weights::{SkinWeights, WeightsError};
 
 pub use correspondence::Correspondence;
 
-/// How a model is carried.
+/// How a model is transferred.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct CarryParams {
+pub struct TransferParams {
     /// components that the target may have; default: no limit
     pub budget: Budget,
-    /// carry the skin weights too: corrections then sit on the weights they were learnt with. Without,
+    /// transfer the skin weights too: corrections then sit on the weights they were learnt with. Without,
     /// the target keeps its own, and every difference between the two is an error. Default: true
     pub weights: bool,
     /// how much of the mean over a vertex's surface counts where that is larger than a source
@@ -42,16 +42,16 @@ pub struct CarryParams {
     pub reach: f64,
 }
 
-impl Default for CarryParams {
+impl Default for TransferParams {
     fn default() -> Self {
         let budget = Budget { per_vertex: None, per_joint: None, total: None };
         Self { budget, weights: true, averaging: 0.0, reach: 0.05 }
     }
 }
 
-/// A carried model.
+/// A transferred model.
 #[derive(Debug, Clone)]
-pub struct Carried {
+pub struct TransferredModel {
     /// on the target
     pub model: Model,
     /// where the target lies on the source
@@ -60,7 +60,7 @@ pub struct Carried {
     pub source_components: usize,
 }
 
-impl Serialize for Carried {
+impl Serialize for TransferredModel {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Told {
@@ -84,9 +84,9 @@ impl Serialize for Carried {
     }
 }
 
-/// Why a model cannot be carried.
+/// Why a model cannot be transferred.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum CarryError {
+pub enum TransferError {
     /// The drivers need a joint that is not there.
     #[error(
         "the target has no joint {name:?}, which moves the model{hint}; give a rig with the model's skeleton, or rename the joint"
@@ -132,72 +132,76 @@ pub enum CarryError {
         distance: f64,
     },
     /// The source has no surface.
-    #[error("the model's mesh has no triangles, so there is no surface to carry it from")]
+    #[error("the model's mesh has no triangles, so there is no surface to transfer it from")]
     NoSurface,
-    /// The carried weights were refused.
-    #[error("the carried skin weights are not valid: {0}")]
+    /// The transferred weights were refused.
+    #[error("the transferred skin weights are not valid: {0}")]
     Weights(#[from] WeightsError),
-    /// The carried layers were refused.
-    #[error("the carried layers are not valid: {0}")]
+    /// The transferred layers were refused.
+    #[error("the transferred layers are not valid: {0}")]
     Model(#[from] ModelError),
     /// The target's parts do not fit.
     #[error("the target does not fit: {0}")]
     Rig(#[from] RigError),
-    /// The carried truth was refused.
-    #[error("the carried shapes are not valid: {0}")]
+    /// The transferred truth was refused.
+    #[error("the transferred shapes are not valid: {0}")]
     Examples(#[from] ExamplesError),
     /// The work was ended from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
 
-/// What is said while a model is carried.
-const CARRYING: &str = "carrying to the other mesh";
+/// What is said while a model is transferred.
+const TRANSFERRING: &str = "transferring to the other mesh";
 /// More vertices than this share without a counterpart are another character.
 const MOST_FAR: f64 = 0.02;
 
-/// Carries `model` to `target`, another mesh of the same character with the same joints by name. Poses of
+/// Transfers `model` to `target`, another mesh of the same character with the same joints by name. Poses of
 /// the *target* (`sample_poses`) tell which components matter; without any, the drivers' own ranges do.
 ///
 /// ```
 /// use eigenskin_characters::{arm, truth::SweptSkin};
 /// use eigenskin_core::{deformers::Base, progress::Unwatched};
 /// use eigenskin_fit::method::{Method, fit_examples};
-/// use eigenskin_fit::transfer::{CarryParams, carry_model};
+/// use eigenskin_fit::transfer::{TransferParams, transfer_model};
 ///
 /// let (fine, coarse) = (arm(600)?, arm(200)?);
 /// let examples = SweptSkin::new(&fine).examples(fine.single_joint_poses(2))?;
 /// let fit = fit_examples(&examples, &Base::default(), &Method::default(), &Unwatched)?;
-/// let carried = carry_model(&fit.model, &coarse.rig, &CarryParams::default(), &[], &Unwatched)?;
-/// assert_eq!(carried.model.rig().vertex_count(), coarse.rig.vertex_count());
+/// let transferred = transfer_model(&fit.model, &coarse.rig, &TransferParams::default(), &[], &Unwatched)?;
+/// assert_eq!(transferred.model.rig().vertex_count(), coarse.rig.vertex_count());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn carry_model(
+pub fn transfer_model(
     model: &Model,
     target: &Arc<Rig>,
-    params: &CarryParams,
+    params: &TransferParams,
     sample_poses: &[Pose],
     progress: &dyn Progress,
-) -> Result<Carried, CarryError> {
+) -> Result<TransferredModel, TransferError> {
     let names = drivers::Names::new(model, target)?;
     let correspondence = Correspondence::new(model.rig(), target, params.averaging, progress)?;
     check_overlap(&correspondence, model.rig(), params)?;
     let rig = if params.weights && model.rig().skeleton().joint_count() > 0 {
-        Arc::new(target.with_weights(carried_weights(model.rig(), target, &correspondence, &names)?))
+        Arc::new(target.with_weights(transferred_weights(model.rig(), target, &correspondence, &names)?))
     } else {
         target.clone()
     };
-    let mut layers = layers::carried(model, &correspondence, &names, progress)?;
+    let mut layers = layers::transferred(model, &correspondence, &names, progress)?;
     layers::keep_strongest(&mut layers, &rig, &params.budget, sample_poses, progress)?;
     let model_on_target = Model::new(rig, model.base().clone(), layers)?.with_input_rig(target.clone())?;
-    Ok(Carried { model: model_on_target, correspondence, source_components: model.component_count() })
+    Ok(TransferredModel {
+        model: model_on_target,
+        correspondence,
+        source_components: model.component_count(),
+    })
 }
 
 fn check_overlap(
     correspondence: &Correspondence,
     source: &Rig,
-    params: &CarryParams,
-) -> Result<(), CarryError> {
+    params: &TransferParams,
+) -> Result<(), TransferError> {
     let reach = params.reach * source.mesh().size();
     let gaps = correspondence.gaps();
     let far = gaps.iter().filter(|&&gap| gap > reach).count();
@@ -206,16 +210,16 @@ fn check_overlap(
     }
     let all = gaps.iter().copied().enumerate();
     let (worst, distance) = all.fold((0, 0.0), |worst, next| if next.1 > worst.1 { next } else { worst });
-    Err(CarryError::NoOverlap { far, vertices: gaps.len(), reach, worst, distance })
+    Err(TransferError::NoOverlap { far, vertices: gaps.len(), reach, worst, distance })
 }
 
 /// The source's weights at the target's vertices, as many influences as the source has.
-fn carried_weights(
+fn transferred_weights(
     source: &Rig,
     target: &Rig,
     correspondence: &Correspondence,
     names: &drivers::Names,
-) -> Result<SkinWeights, CarryError> {
+) -> Result<SkinWeights, TransferError> {
     let most = source.weights().most_influences();
     let lists = (0..target.vertex_count())
         .map(|vertex| {
@@ -234,19 +238,19 @@ fn carried_weights(
             list.truncate(most.max(1));
             Ok(list)
         })
-        .collect::<Result<Vec<_>, CarryError>>()?;
+        .collect::<Result<Vec<_>, TransferError>>()?;
     Ok(SkinWeights::new(target.skeleton().joint_count(), lists)?.0)
 }
 
 /// True shapes of the source as shapes of the target, where the target has none of its own: each
 /// vertex follows its place on the surface, and keeps its distance from it as skinning turns it.
-pub fn carry_examples(
+pub fn transfer_examples(
     set: &ExampleSet,
-    carried: &Carried,
+    transferred: &TransferredModel,
     target: &Arc<Rig>,
     progress: &dyn Progress,
-) -> Result<ExampleSet, CarryError> {
-    let counted = Counted::new(progress, CARRYING, set.len());
+) -> Result<ExampleSet, TransferError> {
+    let counted = Counted::new(progress, TRANSFERRING, set.len());
     let source = set.rig();
     let names = drivers::Names::of_rigs(source, target);
     let rest: Vec<glam::DVec3> = source.mesh().positions().iter().map(|p| p.as_dvec3()).collect();
@@ -256,7 +260,7 @@ pub fn carry_examples(
         let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, target, &pose);
         let positions = (0..target.vertex_count())
             .map(|vertex| {
-                let parts = carried.correspondence.of_group(vertex);
+                let parts = transferred.correspondence.of_group(vertex);
                 let mean = |of: &dyn Fn(usize) -> glam::DVec3| -> glam::DVec3 {
                     parts.iter().map(|&(from, share)| share * of(from as usize)).sum()
                 };
@@ -267,5 +271,5 @@ pub fn carry_examples(
             .collect();
         Ok(Example { name: example.name.clone(), pose, positions, normals: None, inverted: None })
     });
-    Ok(ExampleSet::new(target.clone(), examples.collect::<Result<_, CarryError>>()?)?)
+    Ok(ExampleSet::new(target.clone(), examples.collect::<Result<_, TransferError>>()?)?)
 }

@@ -20,8 +20,8 @@ use eigenskin_fit::baselines::{add_leave_one_out, learnt_baselines, psd_baseline
 use eigenskin_fit::basis::IcaParams;
 use eigenskin_fit::displacements::black_box::{InversionParams, invert};
 use eigenskin_fit::displacements::{Observations, ObservationsError};
-use eigenskin_fit::method::budget::{BudgetError, Limits, WrittenSize, components_within};
-use eigenskin_fit::method::choice::choose_method;
+use eigenskin_fit::method::choose_method;
+use eigenskin_fit::method::{BudgetError, Limits, WrittenSize, components_within};
 use eigenskin_fit::method::{
     Coupling, DeltaSpace, EigenSkinParams, FitError, Method, ParameterizationParams, PrototypeParams,
     PsdParams, SignalBasis, fit, fit_examples,
@@ -31,7 +31,7 @@ use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane};
 use eigenskin_fit::solve_weights::{SolveWeightsError, SolveWeightsParams, solve_weights};
 use eigenskin_fit::style::{StyleError, StyleMap, StyleParams};
 use eigenskin_fit::suggest::{SuggestError, SuggestParams, suggest_poses};
-use eigenskin_fit::transfer::{CarryError, CarryParams, carry_examples, carry_model};
+use eigenskin_fit::transfer::{TransferError, TransferParams, transfer_examples, transfer_model};
 
 const LINEAR: BaseSkinning = BaseSkinning::LinearBlend;
 
@@ -85,7 +85,7 @@ is_cancelled! {
     StyleError: StyleError::Cancelled(_),
     SuggestError: SuggestError::Cancelled(_),
     MirrorError: MirrorError::Cancelled(_),
-    CarryError: CarryError::Cancelled(_),
+    TransferError: TransferError::Cancelled(_),
     BlackBoxError: BlackBoxError::Cancelled(_),
 }
 
@@ -226,12 +226,12 @@ fn everything_beside_fits_stops_at_any_step() {
 
     let model = fit_examples(&set, &Base::default(), &Method::default(), &Unwatched).unwrap().model;
     let coarse = arm(120).unwrap().rig;
-    let mut params = CarryParams::default();
+    let mut params = TransferParams::default();
     params.budget.per_vertex = Some(4);
-    let work: Work = Box::new(|p| end(carry_model(&model, &coarse, &params, &[], p)));
+    let work: Work = Box::new(|p| end(transfer_model(&model, &coarse, &params, &[], p)));
     check("a model to another mesh", &work);
-    let carried = carry_model(&model, &coarse, &params, &[], &Unwatched).unwrap();
-    let work: Work = Box::new(|progress| end(carry_examples(&set, &carried, &coarse, progress)));
+    let transferred = transfer_model(&model, &coarse, &params, &[], &Unwatched).unwrap();
+    let work: Work = Box::new(|progress| end(transfer_examples(&set, &transferred, &coarse, progress)));
     check("shapes to another mesh", &work);
 
     // Half of a hand has no other side, so every plane is tried, and topology too.

@@ -12,7 +12,7 @@ use eigenskin_core::deformers::{
 };
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::{DVec3, Vec3};
-use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel, Block, Output, Path};
+use eigenskin_core::packed::{Block, Output, PackParams, PackedEvaluator, PackedModel, Path};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::EigenSkinParams;
 
@@ -86,12 +86,12 @@ fn playing_a_frame_allocates_nothing() {
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid] {
         let params = EigenSkinParams::default();
         let model = learn_on(&base.into(), &set, &params).unwrap().model;
-        let baked = Arc::new(BakedModel::new(&model, &BakeParams::default()).unwrap());
+        let packed = Arc::new(PackedModel::new(&model, &PackParams::default()).unwrap());
         for &path in Path::available() {
-            let mut evaluator = BakedEvaluator::with_path(baked.clone(), path).unwrap();
+            let mut evaluator = PackedEvaluator::with_path(packed.clone(), path).unwrap();
             let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
             let mut normals = positions.clone();
-            let mut blocks = vec![Block::default(); baked.block_count()];
+            let mut blocks = vec![Block::default(); packed.block_count()];
             let before = ALLOCATIONS.with(Cell::get);
             for pose in &poses {
                 evaluator.evaluate(pose, &mut positions, Some(&mut normals));

@@ -11,7 +11,7 @@ use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::basis::IcaParams;
 use eigenskin_fit::displacements::black_box::InversionParams;
 use eigenskin_fit::drivers::{RbfParams, Ridge, TailChoice, Width};
-use eigenskin_fit::method::budget::Limits;
+use eigenskin_fit::method::Limits;
 use eigenskin_fit::method::{
     Budget, Coupling, DeltaSpace, EigenSkinParams, Method, ParameterizationParams, PoseFeature,
     PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
@@ -21,7 +21,7 @@ use eigenskin_fit::solve_weights::SolveWeightsParams;
 use eigenskin_fit::style::{Form, Regions, Space, StyleParams};
 use eigenskin_fit::suggest::SuggestParams;
 use eigenskin_fit::supports::{Border, SupportParams};
-use eigenskin_fit::transfer::CarryParams;
+use eigenskin_fit::transfer::TransferParams;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json, to_value};
@@ -120,8 +120,8 @@ fn other_settings_come_back() {
             again(&StyleParams { signals: Some(4), form, regions, space, joint_map });
         }
     }
-    let carry = to_value(CarryParams { averaging: 0.5, ..CarryParams::default() }).unwrap();
-    assert_eq!(to_value(from_value::<CarryParams>(carry.clone()).unwrap()).unwrap(), carry);
+    let carry = to_value(TransferParams { averaging: 0.5, ..TransferParams::default() }).unwrap();
+    assert_eq!(to_value(from_value::<TransferParams>(carry.clone()).unwrap()).unwrap(), carry);
 }
 
 /// What is left out is as by default; names are those of the command; what is not known is refused.

@@ -1,4 +1,4 @@
-//! A model carried to other meshes of the same character.
+//! A model transferred to other meshes of the same character.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
 use crate::support::learn;
@@ -17,7 +17,7 @@ use eigenskin_core::weights::SkinWeights;
 use eigenskin_fit::method::{Budget, EigenSkinParams, PsdParams};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, solve_weights};
-use eigenskin_fit::transfer::{CarryError, CarryParams, carry_examples, carry_model};
+use eigenskin_fit::transfer::{TransferError, TransferParams, transfer_examples, transfer_model};
 
 /// The swept skin in poses of one joint each.
 fn truth(character: &Character, poses: Vec<eigenskin_core::articulation::NamedPose>) -> ExampleSet {
@@ -50,22 +50,22 @@ fn coarse_levels_are_nearly_as_good_as_fitted_ones() {
         let direct = Arc::new(fit(&truth(&coarse, coarse.single_joint_poses(4)), per_vertex));
         let direct = evaluate_against(&direct, &held_out, &Unwatched).unwrap();
         let start = std::time::Instant::now();
-        let params = CarryParams { budget: within(Some(per_vertex)), ..CarryParams::default() };
-        let carried = carry_model(&model, &coarse.rig, &params, &[], &Unwatched).unwrap();
+        let params = TransferParams { budget: within(Some(per_vertex)), ..TransferParams::default() };
+        let transferred = transfer_model(&model, &coarse.rig, &params, &[], &Unwatched).unwrap();
         let seconds = start.elapsed().as_secs_f64();
-        assert!(carried.model.most_tuples_per_vertex() <= per_vertex);
-        let error = evaluate_against(&Arc::new(carried.model.clone()), &held_out, &Unwatched).unwrap();
+        assert!(transferred.model.most_tuples_per_vertex() <= per_vertex);
+        let error = evaluate_against(&Arc::new(transferred.model.clone()), &held_out, &Unwatched).unwrap();
         println!(
-            "{triangles} triangles, {per_vertex} per vertex: skinning {:.4}, fitted {:.4}, carried {:.4} of 100 ({:.3} ×), {} of {} components, {seconds:.2} s",
+            "{triangles} triangles, {per_vertex} per vertex: skinning {:.4}, fitted {:.4}, transferred {:.4} of 100 ({:.3} ×), {} of {} components, {seconds:.2} s",
             error.skinning.rmse_of_100,
             direct.model.rmse_of_100,
             error.model.rmse_of_100,
             error.model.rmse / direct.model.rmse,
-            carried.model.component_count(),
-            carried.source_components,
+            transferred.model.component_count(),
+            transferred.source_components,
         );
         assert!(error.model.rmse <= 1.3 * direct.model.rmse, "{triangles}");
-        assert_eq!(carried.correspondence.against, 0);
+        assert_eq!(transferred.correspondence.against, 0);
         // Skinning is measured with the weights that the coarse rig has.
         assert_eq!(error.skinning, direct.skinning);
     }
@@ -103,14 +103,14 @@ fn on_the_same_mesh_it_is_the_same_model() {
     let on_solved = on_solved.with_input_rig(character.rig.clone()).unwrap();
     for (name, model) in [("eigenskin", eigenskin), ("forward psd", psd), ("solved weights", on_solved)] {
         for averaging in [0.0, 1.0] {
-            let params = CarryParams { averaging, ..CarryParams::default() };
-            let carried = carry_model(&model, &character.rig, &params, &[], &Unwatched).unwrap();
-            let [positions, normals] = difference(&shapes(&model, &set), &shapes(&carried.model, &set));
+            let params = TransferParams { averaging, ..TransferParams::default() };
+            let transferred = transfer_model(&model, &character.rig, &params, &[], &Unwatched).unwrap();
+            let [positions, normals] = difference(&shapes(&model, &set), &shapes(&transferred.model, &set));
             let size = character.rig.mesh().size() as f32;
             assert!(positions <= 1e-6 * size && normals <= 1e-6, "{name}: {positions} {normals}");
-            assert_eq!(carried.model.component_count(), model.component_count(), "{name}");
-            assert_eq!(carried.model.rig().weights(), model.rig().weights(), "{name}");
-            assert_eq!(carried.model.input_rig(), model.input_rig(), "{name}");
+            assert_eq!(transferred.model.component_count(), model.component_count(), "{name}");
+            assert_eq!(transferred.model.rig().weights(), model.rig().weights(), "{name}");
+            assert_eq!(transferred.model.input_rig(), model.input_rig(), "{name}");
         }
     }
 }
@@ -147,8 +147,8 @@ fn seams_stay_closed_and_a_finer_mesh_follows_the_coarse_one() {
     let set = eigenskin_characters::tube::sweeps(&rig);
     let model = fit(&set, 20);
     let fine = finer_tube(&rig);
-    let carried = carry_model(&model, &fine, &CarryParams::default(), &[], &Unwatched).unwrap();
-    let shown = shapes(&carried.model, &set);
+    let transferred = transfer_model(&model, &fine, &TransferParams::default(), &[], &Unwatched).unwrap();
+    let shown = shapes(&transferred.model, &set);
     let around = 17;
     for (positions, normals) in &shown {
         for ring in 0..31 {
@@ -157,9 +157,9 @@ fn seams_stay_closed_and_a_finer_mesh_follows_the_coarse_one() {
             assert!(normals[first].distance(normals[last]) < 1e-3);
         }
     }
-    // The carried truth is where the coarse truth is: on the same curve at the rings that both have.
-    let truth = carry_examples(&set, &carried, &fine, &Unwatched).unwrap();
-    let error = evaluate_against(&Arc::new(carried.model.clone()), &truth, &Unwatched).unwrap();
+    // The transferred truth is where the coarse truth is: on the same curve at the rings that both have.
+    let truth = transfer_examples(&set, &transferred, &fine, &Unwatched).unwrap();
+    let error = evaluate_against(&Arc::new(transferred.model.clone()), &truth, &Unwatched).unwrap();
     let own = evaluate_against(&Arc::new(model), &set, &Unwatched).unwrap();
     println!("coarse {:.4} of 100, on the finer tube {:.4}", own.model.rmse_of_100, error.model.rmse_of_100);
     assert!(error.model.rmse < 0.35 * own.skinning.rmse, "{} {}", error.model.rmse, own.skinning.rmse);
@@ -185,9 +185,9 @@ fn averaging_calms_noisy_fields() {
     let coarse = hand(2_000).unwrap();
     let held_out = truth(&coarse, coarse.single_joint_poses_between(2));
     let [point, mean] = [0.0, 1.0].map(|averaging| {
-        let params = CarryParams { averaging, ..CarryParams::default() };
-        let carried = carry_model(&noisy, &coarse.rig, &params, &[], &Unwatched).unwrap();
-        evaluate_against(&Arc::new(carried.model), &held_out, &Unwatched).unwrap().model.rmse_of_100
+        let params = TransferParams { averaging, ..TransferParams::default() };
+        let transferred = transfer_model(&noisy, &coarse.rig, &params, &[], &Unwatched).unwrap();
+        evaluate_against(&Arc::new(transferred.model), &held_out, &Unwatched).unwrap().model.rmse_of_100
     });
     println!("noisy fields: point {point:.4}, mean {mean:.4} of 100");
     assert!(mean < 0.8 * point);
@@ -197,10 +197,10 @@ fn averaging_calms_noisy_fields() {
 fn other_characters_and_other_binds_are_refused() {
     let character = hand(3_000).unwrap();
     let model = fit(&truth(&character, character.single_joint_poses(2)), 10);
-    let params = CarryParams::default();
+    let params = TransferParams::default();
     let arm = arm(3_000).unwrap();
-    let error = carry_model(&model, &arm.rig, &params, &[], &Unwatched).unwrap_err();
-    assert!(matches!(error, CarryError::MissingJoint { .. }), "{error}");
+    let error = transfer_model(&model, &arm.rig, &params, &[], &Unwatched).unwrap_err();
+    assert!(matches!(error, TransferError::MissingJoint { .. }), "{error}");
     // The same joints, but a skin that lies elsewhere.
     let rig = &character.rig;
     let with_positions = |change: &dyn Fn(Vec3) -> Vec3| {
@@ -208,15 +208,21 @@ fn other_characters_and_other_binds_are_refused() {
         let mesh = Mesh::new(positions, rig.mesh().triangles().to_vec(), None).unwrap();
         Arc::new(Rig::new(mesh, rig.skeleton().clone(), rig.weights().clone(), Vec::new()).unwrap())
     };
-    let error = carry_model(&model, &with_positions(&|p| 100.0 * p), &params, &[], &Unwatched).unwrap_err();
-    assert!(matches!(error, CarryError::NoOverlap { .. }) && error.to_string().contains("unit"), "{error}");
+    let error =
+        transfer_model(&model, &with_positions(&|p| 100.0 * p), &params, &[], &Unwatched).unwrap_err();
+    assert!(
+        matches!(error, TransferError::NoOverlap { .. }) && error.to_string().contains("unit"),
+        "{error}"
+    );
     // A joint that rests elsewhere.
     let mut joints = rig.skeleton().joints().to_vec();
     joints[5].joint_from_rest *= eigenskin_core::glam::DAffine3::from_rotation_x(0.2);
     let skeleton = eigenskin_core::skeleton::Skeleton::new(joints).unwrap();
     let moved = Rig::new(rig.mesh().clone(), skeleton, rig.weights().clone(), Vec::new()).unwrap();
-    let error = carry_model(&model, &Arc::new(moved), &params, &[], &Unwatched).unwrap_err();
-    assert!(matches!(&error, CarryError::OtherBind { name, .. } if *name == rig.skeleton().joints()[5].name));
+    let error = transfer_model(&model, &Arc::new(moved), &params, &[], &Unwatched).unwrap_err();
+    assert!(
+        matches!(&error, TransferError::OtherBind { name, .. } if *name == rig.skeleton().joints()[5].name)
+    );
 }
 
 /// A sheet of 9 × 9 vertices at height `z`, with its normals up or down.
@@ -260,11 +266,12 @@ fn a_vertex_does_not_jump_to_the_other_side() {
     let model = Model::new(source, base, vec![layer]).unwrap();
     // Both sheets of the target lie nearer to the other sheet of the source.
     let target = two_sheets(-0.004, 0.004);
-    let carried = carry_model(&model, &target, &CarryParams::default(), &[], &Unwatched).unwrap();
-    assert_eq!(carried.model.layers()[0].support, (0..81).collect::<Vec<u32>>());
-    assert_eq!(carried.correspondence.against, 0);
+    let transferred = transfer_model(&model, &target, &TransferParams::default(), &[], &Unwatched).unwrap();
+    assert_eq!(transferred.model.layers()[0].support, (0..81).collect::<Vec<u32>>());
+    assert_eq!(transferred.correspondence.against, 0);
     let nameless = Rig::new(target.mesh().clone(), target.skeleton().clone(), SkinWeights::none(162), vec![]);
-    let error = carry_model(&model, &Arc::new(nameless.unwrap()), &CarryParams::default(), &[], &Unwatched)
-        .unwrap_err();
-    assert_eq!(error, CarryError::MissingControl { name: "lift".into() });
+    let error =
+        transfer_model(&model, &Arc::new(nameless.unwrap()), &TransferParams::default(), &[], &Unwatched)
+            .unwrap_err();
+    assert_eq!(error, TransferError::MissingControl { name: "lift".into() });
 }

@@ -20,11 +20,12 @@ pub struct Case {
     pub about: String,
     /// the model
     pub model: Arc<Model>,
-    /// rest first
+    /// rest first, then poses among the centres of the drivers, then two far beyond all of them
     pub poses: Vec<Pose>,
 }
 
 const CHAIN: RigParams = RigParams { joints: 4, influences: 4, controls: 2, flat: false, rings: 6 };
+/// Poses among the centres.
 const POSES: usize = 4;
 
 /// All cases, always the same.
@@ -245,6 +246,104 @@ fn finish(
 ) -> Result<Case, ConformanceError> {
     let mut poses = vec![rig.rest_pose()];
     poses.extend((0..POSES).map(|_| random::pose(random, &rig)));
+    // Last, so that the numbers of the others stay as they are.
+    poses.extend([1.0, -1.0].map(|direction| random::far_pose(random, &rig, direction)));
     let model = Model::new(rig, base, layers).map_err(ConformanceError::of)?;
     Ok(Case { name: name.into(), about: about.into(), model: Arc::new(model), poses })
+}
+
+#[cfg(test)]
+mod tests {
+    use eigenskin_core::driver::{Clamp, Driver, Interpolant};
+
+    use super::*;
+    use crate::model::coordinates;
+
+    /// How far each group is from rest in a pose, or at a centre: `group`.
+    fn distances(driver: &Driver, features: &[f64]) -> Vec<f64> {
+        let mut first = 0;
+        let of_group = |group: &FeatureGroup| {
+            let range = first..first + group.feature_count();
+            first = range.end;
+            group.distance_to_rest(&features[range])
+        };
+        driver.groups.iter().map(of_group).collect()
+    }
+
+    fn features(driver: &Driver, case: &Case, pose: &Pose) -> Vec<f64> {
+        let mut all = Vec::new();
+        for group in &driver.groups {
+            let mut own = vec![0.0; group.feature_count()];
+            group.write_features(&group.measure(case.model.rig().skeleton(), pose), &mut own);
+            all.extend(own);
+        }
+        all
+    }
+
+    #[test]
+    fn every_driver_is_looked_at_beyond_its_centres() {
+        for case in all().unwrap() {
+            for layer in case.model.layers() {
+                let driver = &layer.driver;
+                let (Interpolant::Rbf { centres, .. } | Interpolant::Shepard { centres, .. }) =
+                    &driver.interpolant
+                else {
+                    continue;
+                };
+                let largest = |all: &mut dyn Iterator<Item = Vec<f64>>| {
+                    let none = vec![0.0; driver.groups.len()];
+                    all.fold(none, |m, d| m.iter().zip(d).map(|(a, b)| b.max(*a)).collect())
+                };
+                let of_centres = centres.chunks_exact(driver.feature_count());
+                let at_centres = largest(&mut of_centres.map(|centre| distances(driver, centre)));
+                let far = case.poses[1 + POSES..].iter();
+                let beyond = largest(&mut far.map(|pose| distances(driver, &features(driver, &case, pose))));
+                assert!(
+                    at_centres.iter().zip(&beyond).all(|(centre, pose)| pose > centre),
+                    "{}, {}: {beyond:?} of {at_centres:?}",
+                    case.name,
+                    layer.name
+                );
+            }
+        }
+    }
+
+    /// A runtime, or a writer, that knows only the signs of the near poses fails at the far ones.
+    #[test]
+    fn far_poses_change_signs() {
+        let mut changed = Vec::new();
+        for case in all().unwrap() {
+            let [near, far] = [&case.poses[..=POSES], &case.poses[1 + POSES..]].map(|poses| {
+                poses.iter().map(|pose| coordinates(&case.model, pose)).collect::<Vec<Vec<f32>>>()
+            });
+            let has = |all: &[Vec<f32>], component: usize, sign: f32| {
+                all.iter().any(|coordinates| sign * coordinates[component] > 1e-3)
+            };
+            let is_new = |&component: &usize| {
+                [1.0, -1.0].iter().any(|&sign| has(&far, component, sign) && !has(&near, component, sign))
+            };
+            let count = (0..case.model.component_count()).filter(is_new).count();
+            if count > 0 {
+                changed.push((case.name.clone(), count));
+            }
+            // And clamps are reached.
+            let mut first = 0;
+            for layer in case.model.layers() {
+                let components = first..first + layer.component_count();
+                first = components.end;
+                let reaches = |component: usize| {
+                    let (low, high) = layer.driver.bounds(component - components.start);
+                    let at = |bound: f64| far.iter().any(|c| c[component] == bound as f32);
+                    at(low) || at(high)
+                };
+                assert!(
+                    layer.driver.clamp == Clamp::None || components.clone().any(reaches),
+                    "{}, {}",
+                    case.name,
+                    layer.name
+                );
+            }
+        }
+        assert!(changed.len() >= 5, "{changed:?}");
+    }
 }

@@ -99,8 +99,7 @@ pub fn glb(case: &Case) -> Result<Vec<u8>, ConformanceError> {
     let times: Vec<f64> = (0..case.poses.len()).map(|index| index as f64).collect();
     let file =
         RigFile::from_rig(case.model.rig().clone(), &case.name)?.with_clip("poses", &times, &case.poses)?;
-    let options = ModelWriteOptions { sample_poses: case.poses.clone(), ..ModelWriteOptions::default() };
-    Ok(model_glb(&file, &case.model, &options)?.0)
+    Ok(model_glb(&file, &case.model, &ModelWriteOptions::default())?.0)
 }
 
 /// What a case must look like, by the reference evaluator.

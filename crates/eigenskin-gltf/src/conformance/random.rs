@@ -135,10 +135,33 @@ fn influences(random: &mut Random, position: &Vec3, skeleton: &Skeleton, count: 
 
 /// A pose away from rest: every joint turns and shifts a little, the whole character moves.
 pub fn pose(random: &mut Random, rig: &Rig) -> Pose {
+    let motion =
+        |random: &mut Random| DAffine3::from_rotation_translation(random.rotation(0.7), random.vector(0.03));
+    posed(random, rig, motion, |random| random.between(-1.0, 1.0))
+}
+
+/// A pose that is further from rest than the centres of all drivers: joints turn by more than 90 degrees
+/// about axes that [`Random::axis`] may choose, with this sign.
+pub fn far_pose(random: &mut Random, rig: &Rig, direction: f64) -> Pose {
+    let motion = |random: &mut Random| {
+        let axis = random.axis();
+        let turn = DQuat::from_axis_angle(axis, direction * random.between(1.7, 2.2));
+        let shift = direction * DVec3::splat(0.1) + random.vector(0.03);
+        DAffine3::from_rotation_translation(turn, shift)
+    };
+    posed(random, rig, motion, |random| direction * random.between(1.2, 2.0))
+}
+
+fn posed(
+    random: &mut Random,
+    rig: &Rig,
+    motion: impl Fn(&mut Random) -> DAffine3,
+    control: impl Fn(&mut Random) -> f64,
+) -> Pose {
     let skeleton = rig.skeleton();
     let mut local = skeleton.parent_from_joint(skeleton.rest_from_joint());
     for (joint, transform) in local.iter_mut().enumerate() {
-        *transform *= DAffine3::from_rotation_translation(random.rotation(0.7), random.vector(0.03));
+        *transform *= motion(random);
         // Only the tip is scaled: a scaled parent would shear its children.
         if joint > 0 && skeleton.children(joint).next().is_none() {
             *transform *= DAffine3::from_scale(DVec3::ONE + random.vector(0.1));
@@ -147,7 +170,7 @@ pub fn pose(random: &mut Random, rig: &Rig) -> Pose {
     let whole = DAffine3::from_rotation_translation(random.rotation(1.0), random.vector(1.0));
     let pose = Pose {
         world_from_joint: skeleton.forward_kinematics(&local),
-        controls: rig.controls().iter().map(|_| random.between(-1.0, 1.0)).collect(),
+        controls: rig.controls().iter().map(|_| control(random)).collect(),
     };
     pose.moved_by(whole)
 }

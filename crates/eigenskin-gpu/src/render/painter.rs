@@ -12,20 +12,12 @@ use crate::context::GpuContext;
 #[derive(Debug)]
 pub struct GpuPainter {
     renderer: Renderer,
-    wireframe: Option<Wireframe>,
 }
 
 impl GpuPainter {
     /// Compiles the kernels.
     pub fn new(context: &GpuContext) -> Self {
-        Self { renderer: Renderer::new(context), wireframe: None }
-    }
-
-    /// The same with lines along all edges.
-    #[must_use]
-    pub fn with_wireframe(mut self, wireframe: Wireframe) -> Self {
-        self.wireframe = Some(wireframe);
-        self
+        Self { renderer: Renderer::new(context) }
     }
 }
 
@@ -50,7 +42,7 @@ impl PanelPainter for GpuPainter {
             Some(colours) => Surface::Colours { colours },
             None => Surface::SKIN,
         };
-        let wireframe = self.wireframe;
+        let wireframe = scene.wireframe().then(Wireframe::default);
         let shape =
             Scene { surface, wireframe, ..Scene::new(panel.positions, panel.normals, scene.triangles()) };
         let params = DrawParams { width: width as u32, height: height as u32, ..DrawParams::default() };

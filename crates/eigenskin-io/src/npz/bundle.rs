@@ -15,8 +15,7 @@ use eigenskin_core::weights::{Influence, SkinWeights};
 use super::NpzError;
 use super::archive;
 use super::array::{Array, Data};
-use crate::gltf::WeightsMaker;
-use crate::gltf::rig::weights_note;
+use crate::gltf::{WeightsMaker, weights_note};
 
 const KEYS: [&str; 12] = [
     "rest",

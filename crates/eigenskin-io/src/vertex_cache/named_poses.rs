@@ -6,7 +6,7 @@ use eigenskin_core::pose::Pose;
 
 use super::natural_order;
 use crate::RigFile;
-use crate::gltf::clip::Clip;
+use crate::gltf::Clip;
 
 /// The pose of a named shape.
 #[derive(Debug, Clone, PartialEq)]

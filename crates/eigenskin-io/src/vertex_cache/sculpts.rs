@@ -15,8 +15,7 @@ use super::error::flat_shading_hint;
 use super::named_poses::{self, NamedKey, NamedPosesError};
 use super::{CacheError, Correspondence, CorrespondenceError, VertexCache};
 use crate::error::ReadError;
-use crate::gltf::nodes::name_of;
-use crate::gltf::sculpts::{SculptNode, read_nodes, read_shape_keys};
+use crate::gltf::{SculptNode, sculpts_of};
 use crate::{ReadOptions, RigFile, load_document, read_rig};
 
 /// Why a glTF file does not make examples.
@@ -117,10 +116,7 @@ pub fn examples_from_sculpts(
     let gltf = |error| ReadError::Gltf { path: path.into(), error: Box::new(error) };
     let document = load_document(path)?;
     // A rig without joints is a mesh node without a skin itself.
-    let rig_node =
-        file.layout().skin.is_none().then(|| file.document().entry("nodes", file.layout().root_node));
-    let rig_node = rig_node.transpose().map_err(gltf)?.map(name_of);
-    let mut sculpts = read_nodes(&document, rig_node).map_err(gltf)?;
+    let mut sculpts = sculpts_of(&document, file.mesh_node_name()).map_err(gltf)?;
     let wrong_names = |error| SculptsError::Names { path: path.into(), error: Box::new(error) };
     let is_rest = |sculpt: &SculptNode| sculpt.name.eq_ignore_ascii_case(REST);
     let rest = sculpts.iter().position(is_rest).map(|index| sculpts.remove(index));
@@ -171,8 +167,8 @@ pub fn examples_from_shape_keys(
     let rig = file.rig();
     let source = read_rig(path, options)?;
     let rest = source.rig().mesh().positions();
-    let shape_keys = read_shape_keys(source.document(), source.layout(), rest.len())
-        .map_err(|error| ReadError::Gltf { path: path.into(), error: Box::new(error) })?;
+    let shape_keys =
+        source.shape_keys().map_err(|error| ReadError::Gltf { path: path.into(), error: Box::new(error) })?;
     if shape_keys.is_empty() {
         let fix = "add morph targets with names (extras.targetNames of the mesh), each named after its pose";
         return Err(SculptsError::Nothing { path: path.into(), what: "named shape keys", fix });

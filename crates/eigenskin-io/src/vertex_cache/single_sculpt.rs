@@ -13,8 +13,7 @@ use super::error::flat_shading_hint;
 use super::sculpts::edges_and_diagonals;
 use super::{CacheError, Correspondence, CorrespondenceError, VertexCache, file_bytes, obj};
 use crate::error::ReadError;
-use crate::gltf::nodes::name_of;
-use crate::gltf::sculpts::{SculptNode, read_nodes};
+use crate::gltf::{SculptNode, sculpts_of};
 use crate::{RigFile, load_document};
 
 /// Why a file is not a sculpt of the rig.
@@ -32,16 +31,32 @@ pub enum SculptError {
         /// the file
         path: PathBuf,
     },
-    /// Which mesh it is cannot be told.
-    #[error("{}: {problem}", path.display())]
-    Which {
+    /// No mesh that could be a sculpt.
+    #[error("{} has no mesh without a skin; export the sculpt as a mesh of its own", path.display())]
+    NoMesh {
         /// the file
         path: PathBuf,
-        /// what there is
-        problem: String,
+    },
+    /// Several meshes that could be it.
+    #[error("{} has several meshes without a skin: {}; choose one by name", path.display(), quoted(names))]
+    Several {
+        /// the file
+        path: PathBuf,
+        /// their names
+        names: Vec<String>,
+    },
+    /// A name that no mesh has.
+    #[error("{} has no mesh {name:?} without a skin{hint}", path.display())]
+    NoSuchMesh {
+        /// the file
+        path: PathBuf,
+        /// the name given
+        name: String,
+        /// what may have been meant, or nothing
+        hint: String,
     },
     /// Another number of vertices.
-    #[error("{}: the sculpt has {found} vertices, the rig has {expected}; export it from the rig's own mesh, or give the unposed mesh too (--rest), so that vertices can be matched{hint}", path.display())]
+    #[error("{}: the sculpt has {found} vertices, the rig has {expected}; export it from the rig's own mesh, or give the unposed mesh too, so that vertices can be matched{hint}", path.display())]
     OtherVertexCount {
         /// the file
         path: PathBuf,
@@ -53,7 +68,7 @@ pub enum SculptError {
         hint: String,
     },
     /// The same number in another order.
-    #[error("{}: the sculpt has its vertices in another order than the rig (vertices {} and {} are joined here, but not in the rig); keep the order when exporting, or give the unposed mesh too (--rest)", path.display(), edge.0, edge.1)]
+    #[error("{}: the sculpt has its vertices in another order than the rig (vertices {} and {} are joined here, but not in the rig); keep the order when exporting, or give the unposed mesh too", path.display(), edge.0, edge.1)]
     OtherOrder {
         /// the file
         path: PathBuf,
@@ -80,6 +95,10 @@ pub enum SculptError {
     },
 }
 
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ")
+}
+
 /// A sculpt as a shape of the rig.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SculptedShape {
@@ -93,6 +112,28 @@ pub struct SculptedShape {
     pub largest_delta: (f64, usize),
     /// what there is to say about it, one sentence each
     pub notes: Vec<String>,
+}
+
+impl SculptedShape {
+    /// The character in `pose` as it was sculpted (`positions` are `vertex`), with what pulling it back
+    /// through linear blending shows: where that collapses, and how far the rest shape moves.
+    pub fn new(rig: &Rig, pose: &Pose, positions: Vec<Vec3>) -> Self {
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
+        let (mut singular, mut largest_loss, mut largest_delta) = (Vec::new(), 0.0f64, (0.0, 0));
+        for (vertex, position) in positions.iter().enumerate() {
+            let (rest, posed) = (rig.mesh().positions()[vertex].as_dvec3(), position.as_dvec3());
+            let near_rest = skinning.inverse_position(vertex, posed, rest);
+            if skinning.conditioning(vertex).condition * EXACT_FROM > 1.0 {
+                singular.push(vertex);
+                largest_loss = largest_loss.max(skinning.position(vertex, near_rest).distance(posed));
+            }
+            let delta = near_rest.distance(rest);
+            if delta > largest_delta.0 {
+                largest_delta = (delta, vertex);
+            }
+        }
+        Self { positions, singular, largest_loss, largest_delta, notes: Vec::new() }
+    }
 }
 
 /// Sculpts further from plain skinning (root of the mean square, share of the size) are something else.
@@ -118,7 +159,7 @@ pub fn read_sculpt(
         (sculpt.positions, Vec::new())
     };
     check_near(rig, pose, path, &positions)?;
-    Ok(pulled_back(rig, pose, positions, notes))
+    Ok(SculptedShape { notes, ..SculptedShape::new(rig, pose, positions) })
 }
 
 /// The sculpt with its vertices matched by the unposed mesh in `rest_path`, and what there is to say.
@@ -166,44 +207,37 @@ impl RawShape {
         let document = load_document(path)?;
         // A rig without joints is a mesh node without a skin itself; a sculpt may well have its name,
         // unless there are others.
-        let rig_node =
-            file.layout().skin.is_none().then(|| file.document().entry("nodes", file.layout().root_node));
-        let rig_node = rig_node.transpose().map_err(gltf)?.map(name_of);
-        let mut found = read_nodes(&document, rig_node).map_err(gltf)?;
+        let mut found = sculpts_of(&document, file.mesh_node_name()).map_err(gltf)?;
         if found.is_empty() {
-            found = read_nodes(&document, None).map_err(gltf)?;
+            found = sculpts_of(&document, None).map_err(gltf)?;
         }
-        let which = |problem: String| SculptError::Which { path: path.into(), problem };
-        let names = |found: &[SculptNode]| {
-            found.iter().map(|sculpt| format!("{:?}", sculpt.name)).collect::<Vec<_>>().join(", ")
-        };
-        let sculpt = match node {
-            Some(name) => {
-                let place = found.iter().position(|sculpt| sculpt.name == name);
-                let hint = || nearest_name::hint(name, found.iter().map(|sculpt| sculpt.name.as_str()));
-                let place = place
-                    .ok_or_else(|| which(format!("it has no mesh {name:?} without a skin{}", hint())))?;
-                found.swap_remove(place)
-            }
-            None if found.len() == 1 => found.swap_remove(0),
-            None if found.is_empty() => {
-                return Err(which(
-                    "it has no mesh without a skin; export the sculpt as a mesh of its own".into(),
-                ));
-            }
-            None => {
-                return Err(which(format!(
-                    "it has several meshes, {}; choose one with --node",
-                    names(&found)
-                )));
-            }
-        };
+        let sculpt = chosen(found, path, node)?;
         let mesh_from_scene = file.layout().scene_from_mesh.inverse();
         let in_mesh = |p: &Vec3| mesh_from_scene.transform_point3(p.as_dvec3()).as_vec3();
         Ok(Self {
             positions: sculpt.positions.iter().map(in_mesh).collect(),
             faces: sculpt.triangles.iter().map(|triangle| triangle.to_vec()).collect(),
         })
+    }
+}
+
+fn chosen(mut found: Vec<SculptNode>, path: &Path, node: Option<&str>) -> Result<SculptNode, SculptError> {
+    let path = path.to_path_buf();
+    match node {
+        Some(name) => {
+            let names = || found.iter().map(|sculpt| sculpt.name.as_str());
+            let Some(place) = names().position(|known| known == name) else {
+                let hint = nearest_name::hint(name, names());
+                return Err(SculptError::NoSuchMesh { path, name: name.to_string(), hint });
+            };
+            Ok(found.swap_remove(place))
+        }
+        None if found.len() == 1 => Ok(found.swap_remove(0)),
+        None if found.is_empty() => Err(SculptError::NoMesh { path }),
+        None => {
+            let names = found.into_iter().map(|sculpt| sculpt.name).collect();
+            Err(SculptError::Several { path, names })
+        }
     }
 }
 
@@ -241,23 +275,4 @@ fn check_near(rig: &Rig, pose: &Pose, path: &Path, positions: &[Vec3]) -> Result
     }
     let vertex = (0..distances.len()).max_by(|&a, &b| distances[a].total_cmp(&distances[b])).unwrap_or(0);
     Err(SculptError::FarAway { path: path.into(), distance: 100.0 * share, vertex })
-}
-
-/// The shape with what its inverse says: where skinning collapses, and how far it moves the rest.
-fn pulled_back(rig: &Rig, pose: &Pose, positions: Vec<Vec3>, notes: Vec<String>) -> SculptedShape {
-    let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
-    let (mut singular, mut largest_loss, mut largest_delta) = (Vec::new(), 0.0f64, (0.0, 0));
-    for (vertex, position) in positions.iter().enumerate() {
-        let (rest, posed) = (rig.mesh().positions()[vertex].as_dvec3(), position.as_dvec3());
-        let near_rest = skinning.inverse_position(vertex, posed, rest);
-        if skinning.conditioning(vertex).condition * EXACT_FROM > 1.0 {
-            singular.push(vertex);
-            largest_loss = largest_loss.max(skinning.position(vertex, near_rest).distance(posed));
-        }
-        let delta = near_rest.distance(rest);
-        if delta > largest_delta.0 {
-            largest_delta = (delta, vertex);
-        }
-    }
-    SculptedShape { positions, singular, largest_loss, largest_delta, notes }
 }

@@ -15,6 +15,21 @@ impl LengthUnit {
         Self { name: "model units".to_string(), per_model_unit: 1.0 }
     }
 
+    /// The unit of a rig that was made in metres, centimetres or millimetres; metres and others go by the
+    /// model's own.
+    pub fn of_a_rig(metres_per_unit: f64) -> Self {
+        let is = |metres: f64| (metres_per_unit / metres - 1.0).abs() < 1e-6;
+        match [(0.01, "cm"), (0.001, "mm")].into_iter().find(|&(metres, _)| is(metres)) {
+            Some((_, name)) => Self { name: name.to_string(), per_model_unit: 1.0 },
+            None => Self::of_the_model(),
+        }
+    }
+
+    /// Millimetres, for a model in metres.
+    pub fn millimetres() -> Self {
+        Self { name: "mm".to_string(), per_model_unit: 1000.0 }
+    }
+
     /// A length of the model, without the unit's name.
     pub(super) fn show(&self, length: f64) -> String {
         figure(self.per_model_unit * length)

@@ -70,7 +70,7 @@ fn facts(report: &Report, summary: &SimulationSummary, record: &SimulationRecord
     html! {
         dl.facts {
             div { dt { "Tissue" } dd {
-                (counted(record.cubes, "cube", "cubes")) " of edge " (report.unit.show(record.edge)) " "
+                (counted(record.cubes, "cell", "cells")) " of edge " (report.unit.show(record.edge)) " "
                 (short(&report.unit.name)) ", " (counted(record.unknowns, "unknown", "unknowns")) ", "
                 (counted(record.bones, "bone that moves", "bones that move"))
             } }

@@ -35,6 +35,7 @@ pub fn draw_cutouts(
         height: params.panel_height,
         background: params.background.paper(),
         heat_maximum: heat_maximum.unwrap_or(1.0),
+        wireframe: params.wireframe,
     };
     let files = panels
         .iter()

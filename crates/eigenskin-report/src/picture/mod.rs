@@ -17,6 +17,7 @@ mod text;
 
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;
+use eigenskin_core::progress::Cancelled;
 
 use camera::Camera;
 use canvas::Canvas;
@@ -150,6 +151,8 @@ pub struct PictureParams {
     pub background: Background,
     /// The scale of the heat maps.
     pub heat: HeatScale,
+    /// Draw lines along all edges. Default: no.
+    pub wireframe: bool,
 }
 
 impl Default for PictureParams {
@@ -164,6 +167,7 @@ impl Default for PictureParams {
             framed: Vec::new(),
             background: Background::default(),
             heat: HeatScale::default(),
+            wireframe: false,
         }
     }
 }
@@ -238,6 +242,9 @@ pub enum PictureError {
         /// index of the frame
         frame: usize,
     },
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
     /// What paints the panels failed.
     #[error("a panel could not be painted: {0}")]
     Painter(String),
@@ -257,18 +264,22 @@ pub fn draw_panels(
     draw(painter, mesh, panels, params)?.into_png()
 }
 
-/// Draws a picture for every entry of `frames`, all of one layout, as an animated PNG of `rate` frames per
-/// second that starts over and over. Give [`PictureParams::framed`], or the camera follows the shape.
+/// Draws a picture for every entry of `frames`, each from where it says, as an animated PNG of `rate`
+/// frames per second that starts over and over. Give [`PictureParams::framed`], or the camera follows the
+/// shape.
 pub fn draw_animation(
     painter: &dyn PanelPainter,
     mesh: &Mesh,
-    frames: &[(Vec<Panel>, PictureParams)],
+    frames: &[(Vec<Panel>, View)],
+    params: &PictureParams,
     rate: u16,
 ) -> Result<Vec<u8>, PictureError> {
-    let drawn: Vec<Canvas> = frames
-        .iter()
-        .map(|(panels, params)| draw(painter, mesh, panels, params))
-        .collect::<Result<_, PictureError>>()?;
+    let mut params = params.clone();
+    let mut drawn: Vec<Canvas> = Vec::with_capacity(frames.len());
+    for (panels, view) in frames {
+        params.view = *view;
+        drawn.push(draw(painter, mesh, panels, &params)?);
+    }
     if let Some(frame) = drawn.iter().position(|f| (f.width, f.height) != (drawn[0].width, drawn[0].height)) {
         return Err(PictureError::FrameSize { frame });
     }
@@ -294,6 +305,7 @@ fn draw(
         height: params.panel_height,
         background: params.background.paper(),
         heat_maximum: legend.as_ref().and_then(Legend::heat_maximum).unwrap_or(1.0),
+        wireframe: params.wireframe,
     };
     for (index, panel) in panels.iter().enumerate() {
         let (left, top) = layout.corner(index, params);

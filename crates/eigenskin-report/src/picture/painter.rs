@@ -81,6 +81,11 @@ impl PanelScene<'_> {
         [self.stage.width, self.stage.height]
     }
 
+    /// Whether lines along all edges are wanted.
+    pub fn wireframe(&self) -> bool {
+        self.stage.wireframe
+    }
+
     /// From where to look.
     pub fn projection(&self) -> PanelProjection {
         self.stage.camera.projection()

@@ -1,6 +1,6 @@
 //! One panel: a posed shape, lit and coloured.
 
-use eigenskin_core::glam::Vec3;
+use eigenskin_core::glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 use super::camera::{Camera, Projected};
@@ -24,6 +24,12 @@ const OUTLINE: f32 = 0.45;
 const OUTLINE_WIDTH: f32 = 0.0014;
 /// Step in depth that draws a line, as a share of the shape's radius.
 const OUTLINE_STEP: f32 = 0.06;
+/// Lines along edges, linear light: what `Wireframe::default` is on the GPU.
+const LINE: Vec3 = Vec3::splat(0.02);
+/// How much of the surface those lines hide.
+const LINE_OPACITY: f32 = 0.55;
+/// Width of those lines in pixels.
+const LINE_WIDTH: f32 = 0.7;
 /// Marks a sample where nothing was drawn.
 const NOTHING: u32 = u32::MAX;
 
@@ -38,6 +44,8 @@ pub(super) struct Stage<'a> {
     pub background: [u8; 3],
     /// error that gets the last colour of the heat map
     pub heat_maximum: f32,
+    /// draw lines along all edges
+    pub wireframe: bool,
 }
 
 /// The nearest surface at a sample.
@@ -232,7 +240,7 @@ impl Scene<'_> {
             hemisphere: (0..3).map(|i| weights[i] * open[i].hemisphere).sum(),
         };
 
-        match &self.panel.surface {
+        let light = match &self.panel.surface {
             Surface::Skin => {
                 let clay = linear_from_bytes(CLAY);
                 self.clay(if outside { clay } else { INSIDE * clay }, open, normal, to_eye)
@@ -249,7 +257,27 @@ impl Scene<'_> {
                 let colour = mix(corners.map(|v| linear_from_bytes(colours[v])));
                 self.chart(colour, open, normal)
             }
+        };
+        if self.stage.wireframe {
+            light.lerp(LINE, LINE_OPACITY * self.on_line(seen, corners))
+        } else {
+            light
         }
+    }
+
+    /// How much of a sample lies on the line along an edge of its triangle, 0 to 1.
+    fn on_line(&self, seen: &Seen, corners: [usize; 3]) -> f32 {
+        let [second, third] = seen.barycentric;
+        let inside = [1.0 - second - third, second, third];
+        let [a, b, c] = corners.map(|v| {
+            let place = self.projected[v];
+            Vec2::new(place.x as f32, place.y as f32) * SAMPLES as f32
+        });
+        let twice_area = (b - a).perp_dot(c - a).abs();
+        // Across and down, as GPUs measure how fast a value changes.
+        let to_edge = |i: usize, side: Vec2| inside[i] * twice_area / (side.x.abs() + side.y.abs());
+        let nearest = to_edge(0, c - b).min(to_edge(1, a - c)).min(to_edge(2, b - a));
+        (0.5 * LINE_WIDTH * SAMPLES as f32 - nearest + 0.5).clamp(0.0, 1.0)
     }
 
     /// Matt clay with a soft gleam, a light rim and warm shadows.

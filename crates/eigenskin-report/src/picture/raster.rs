@@ -31,7 +31,14 @@ pub(super) fn for_each_sample(
     rows: &Range<usize>,
     mut visit: impl FnMut(usize, usize, [f64; 3]),
 ) {
-    let twice_area = edge(corners[0], corners[1], corners[2]);
+    // Most triangles are smaller than a sample or elsewhere, so this comes first.
+    let [a, b, c] = corners;
+    let columns = covered(a.x, b.x, c.x, 0, width);
+    let rows = covered(a.y, b.y, c.y, rows.start, rows.end);
+    if columns.is_empty() || rows.is_empty() {
+        return;
+    }
+    let twice_area = edge(a, b, c);
     if twice_area == 0 {
         return;
     }
@@ -41,23 +48,25 @@ pub(super) fn for_each_sample(
     }
     let [a, b, c] = corners;
     let inverse_area = 1.0 / twice_area.abs() as f64;
-    let columns = covered(a.x, b.x, c.x, 0, width);
-    let rows = covered(a.y, b.y, c.y, rows.start, rows.end);
     // A sample is inside where all three edge functions are above zero; an edge that owns its border
     // may be zero there, which in whole numbers is one more.
     let sides = [Side::new(b, c), Side::new(c, a), Side::new(a, b)];
+    let first = GridPoint { x: columns.start * STEPS + STEPS / 2, y: rows.start * STEPS + STEPS / 2 };
+    let mut at_row = sides.each_ref().map(|side| edge(side.from, side.to, first));
     for row in rows {
-        let first = GridPoint { x: columns.start * STEPS + STEPS / 2, y: row * STEPS + STEPS / 2 };
-        let mut at = sides.each_ref().map(|side| edge(side.from, side.to, first));
+        let mut at = at_row;
         for column in columns.clone() {
             if at[0] > sides[0].outside && at[1] > sides[1].outside && at[2] > sides[2].outside {
                 let [a, b, c] = [at[0] as f64, at[1] as f64, at[2] as f64];
                 let [b, c] = if flipped { [c, b] } else { [b, c] };
                 visit(column as usize, row as usize, [a * inverse_area, b * inverse_area, c * inverse_area]);
             }
-            at[0] += sides[0].step;
-            at[1] += sides[1].step;
-            at[2] += sides[2].step;
+            for (value, side) in at.iter_mut().zip(&sides) {
+                *value += side.to_next_column;
+            }
+        }
+        for (value, side) in at_row.iter_mut().zip(&sides) {
+            *value += side.to_next_row;
         }
     }
 }
@@ -67,20 +76,25 @@ struct Side {
     from: GridPoint,
     to: GridPoint,
     /// change of its edge function from one column to the next
-    step: i64,
+    to_next_column: i64,
+    /// and from one row to the next
+    to_next_row: i64,
     /// largest value of the edge function that is still outside
     outside: i64,
 }
 
 impl Side {
+    #[inline]
     fn new(from: GridPoint, to: GridPoint) -> Self {
         let outside = if owns_its_border(from, to) { -1 } else { 0 };
-        Self { from, to, step: (from.y - to.y) * STEPS, outside }
+        let (to_next_column, to_next_row) = ((from.y - to.y) * STEPS, (to.x - from.x) * STEPS);
+        Self { from, to, to_next_column, to_next_row, outside }
     }
 }
 
 /// The samples between the least and the largest of three places on one axis, within limits.
 /// Sample k lies at (k + ½) · STEPS.
+#[inline]
 fn covered(a: i64, b: i64, c: i64, start: usize, end: usize) -> Range<i64> {
     let first = (a.min(b).min(c) - STEPS / 2).div_euclid(STEPS);
     let last = (a.max(b).max(c) - STEPS / 2).div_euclid(STEPS);
@@ -88,11 +102,13 @@ fn covered(a: i64, b: i64, c: i64, start: usize, end: usize) -> Range<i64> {
 }
 
 /// Twice the signed area of the triangle `from`, `to`, `point`.
+#[inline]
 fn edge(from: GridPoint, to: GridPoint, point: GridPoint) -> i64 {
     (to.x - from.x) * (point.y - from.y) - (to.y - from.y) * (point.x - from.x)
 }
 
 /// Of the two triangles at an edge, which walk it in opposite directions, exactly one owns it.
+#[inline]
 fn owns_its_border(from: GridPoint, to: GridPoint) -> bool {
     to.y > from.y || (to.y == from.y && to.x < from.x)
 }

@@ -1,6 +1,7 @@
 //! Which points of the lattice the bones hold.
 
 use eigenskin_core::glam::DVec3;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use rayon::prelude::*;
 
@@ -8,6 +9,7 @@ use super::{Bone, BoneParams, BonePlan, BoneWarning, HeldPoint};
 use crate::embedding::Embedding;
 use crate::lattice::voxels::{bits, voxel_centre};
 use crate::lattice::{Embedded, Filling};
+use crate::tissue::FILLING;
 
 /// What the bones hold.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,11 +41,15 @@ pub fn hold(
     filling: &Filling,
     embedding: &Embedding,
     params: &BoneParams,
-) -> Held {
+    progress: &dyn Progress,
+) -> Result<Held, Cancelled> {
     let mut claims: Claims = (0..filling.cubes.len())
         .into_par_iter()
-        .map(|cell| claims_of_cell(plan, filling, cell, params.radius_share))
-        .collect();
+        .map(|cell| {
+            progress.doing(FILLING)?;
+            Ok(claims_of_cell(plan, filling, cell, params.radius_share))
+        })
+        .collect::<Result<_, Cancelled>>()?;
     claim_for_thin_bones(plan, filling, params.radius_share, &mut claims);
     let holders = settle(&claims, plan.groups.len());
 
@@ -57,7 +63,7 @@ pub fn hold(
     hold_by_skin(rig, plan, filling, embedding, params.stiffness, &mut held);
     hold_loose_pieces(rig, plan, filling, embedding, params.stiffness, &mut held);
     held.points.sort_by_key(|point| point.embedded.cell);
-    held
+    Ok(held)
 }
 
 impl Held {

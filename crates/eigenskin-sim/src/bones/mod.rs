@@ -171,7 +171,7 @@ pub enum BoneWarning {
         points: usize,
     },
     /// Others hold all cells that it could.
-    #[error("joint {joint:?} holds no tissue: other bones are in all of its cells; use smaller cubes")]
+    #[error("joint {joint:?} holds no tissue: other bones are in all of its cells; use smaller ones")]
     HoldsNothing {
         /// name of the group's leader
         joint: String,

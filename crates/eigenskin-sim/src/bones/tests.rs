@@ -2,6 +2,7 @@
 
 use eigenskin_characters::hand;
 use eigenskin_core::glam::{DAffine3, DVec3};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::weights::{Influence, SkinWeights};
@@ -61,7 +62,7 @@ fn assert_sound(tissue: &Tissue, stiffness: f64) {
 #[test]
 fn bones_keep_their_gaps_and_radii() {
     let rig = limb(&[("root", None, up(0.5)), ("elbow", Some(0), up(4.0))], |z| u32::from(z > 4.0));
-    let tissue = Tissue::of(&rig, &[true, true], &[], &with_edge(0.4)).unwrap();
+    let tissue = Tissue::of(&rig, &[true, true], &[], &with_edge(0.4), &Unwatched).unwrap();
     assert_sound(&tissue, 300.0);
     assert!(tissue.held.warnings.is_empty());
     let [upper, lower] = tissue.plan.bones.as_slice() else { panic!() };
@@ -86,7 +87,7 @@ fn bones_keep_their_gaps_and_radii() {
     let rig = limb(&[("a", None, up(1.0)), ("b", Some(0), up(4.0)), ("c", Some(1), up(5.0))], |z| {
         u32::from(z > 4.0) + u32::from(z > 5.0)
     });
-    let tissue = Tissue::of(&rig, &[true; 3], &[], &with_edge(0.4)).unwrap();
+    let tissue = Tissue::of(&rig, &[true; 3], &[], &with_edge(0.4), &Unwatched).unwrap();
     assert_sound(&tissue, 300.0);
     let short = tissue.plan.bones.iter().find(|bone| bone.joint == 1).unwrap();
     assert!((short.gap_from - 0.3).abs() < 1e-6 && (short.gap_to - 0.3).abs() < 1e-6);
@@ -116,7 +117,8 @@ fn joints_that_never_move_belong_to_their_reference() {
     };
     let rig = limb(&joints, follows);
     // The tip moves, but no skin follows it. The helper has no skin either, but moves the hand.
-    let tissue = Tissue::of(&rig, &[true, false, true, true, true, true], &[], &with_edge(0.4)).unwrap();
+    let tissue =
+        Tissue::of(&rig, &[true, false, true, true, true, true], &[], &with_edge(0.4), &Unwatched).unwrap();
     let leaders: Vec<usize> = tissue.plan.groups.iter().map(|group| group.leader).collect();
     assert_eq!(leaders, [0, 2, 3, 4]);
     assert_eq!(tissue.plan.groups[0].joints, [0, 1]);
@@ -139,7 +141,7 @@ fn bones_outside_hold_the_skin_and_say_so() {
     // A joint far off whose skin's middle is outside as well would find nothing: here it is a ring.
     let joints = [("root", None, up(0.5)), ("stray", Some(0), aside), ("end", Some(1), aside + DVec3::X)];
     let rig = limb(&joints, |z| u32::from(z > 5.0) + u32::from(z > 7.0));
-    let tissue = Tissue::of(&rig, &[true; 3], &[], &with_edge(0.5)).unwrap();
+    let tissue = Tissue::of(&rig, &[true; 3], &[], &with_edge(0.5), &Unwatched).unwrap();
     assert_sound(&tissue, 300.0);
     let stray = tissue.held.warnings.iter().any(
         |warning| matches!(warning, BoneWarning::HeldBySkin { joint, points } if joint == "stray" && *points > 8),
@@ -148,7 +150,7 @@ fn bones_outside_hold_the_skin_and_say_so() {
     assert!(tissue.held.points_of_group.iter().all(|&count| count > 0));
     let all_aside = limb(&[("root", None, aside), ("next", Some(0), aside + DVec3::Y)], |_| 0);
     // Skin that hangs on nothing nearer would be flung about.
-    let error = Tissue::of(&all_aside, &[true; 2], &[], &with_edge(0.5)).unwrap_err();
+    let error = Tissue::of(&all_aside, &[true; 2], &[], &with_edge(0.5), &Unwatched).unwrap_err();
     assert!(error.to_string().contains("\"root\"") && error.to_string().contains("same place"), "{error}");
 }
 
@@ -158,7 +160,7 @@ fn bones_without_length_are_no_trouble() {
     let joints =
         [("root", None, up(0.5)), ("x", Some(0), up(4.0)), ("y", Some(1), up(4.0)), ("z", Some(2), up(4.0))];
     let rig = limb(&joints, |z| if z > 4.0 { 3 } else { 0 });
-    let tissue = Tissue::of(&rig, &[true; 4], &[], &with_edge(0.4)).unwrap();
+    let tissue = Tissue::of(&rig, &[true; 4], &[], &with_edge(0.4), &Unwatched).unwrap();
     assert_sound(&tissue, 300.0);
     assert_eq!(tissue.plan.groups.len(), 4);
     assert!(tissue.held.points_of_group[3] > 10 && tissue.held.points_of_group[0] > 10);
@@ -171,7 +173,7 @@ fn bones_thinner_than_a_voxel_hold_by_points_around_their_line() {
     let rig = limb(&[("root", None, up(0.5)), ("elbow", Some(0), up(4.0))], |z| u32::from(z > 4.0));
     let bones = BoneParams { radius_share: 0.02, ..BoneParams::default() };
     let params = TissueParams { bones, ..with_edge(0.9) };
-    let tissue = Tissue::of(&rig, &[true, true], &[], &params).unwrap();
+    let tissue = Tissue::of(&rig, &[true, true], &[], &params, &Unwatched).unwrap();
     assert_sound(&tissue, 300.0);
     assert!(tissue.held.points_of_group.iter().all(|&count| count >= 4));
     let off_axis =
@@ -188,7 +190,7 @@ fn the_built_in_hand_is_one_piece_with_all_its_bones() {
     for degree in &character.degrees_of_freedom {
         moving[degree.joint] = true;
     }
-    let tissue = Tissue::of(rig, &moving, &[], &TissueParams::default()).unwrap();
+    let tissue = Tissue::of(rig, &moving, &[], &TissueParams::default(), &Unwatched).unwrap();
     assert_sound(&tissue, 300.0);
     assert_eq!(tissue.filling.piece_count, 1);
     let cells = tissue.filling.lattice.cell_count();
@@ -208,7 +210,7 @@ fn bad_input_is_named() {
     let rig = limb(&[("root", None, up(0.5)), ("elbow", Some(0), up(4.0))], |z| u32::from(z > 4.0));
     let refused = |moving: &[bool], bones: BoneParams| {
         let params = TissueParams { bones, ..with_edge(0.5) };
-        Tissue::of(&rig, moving, &[], &params).err()
+        Tissue::of(&rig, moving, &[], &params, &Unwatched).err()
     };
     let error = refused(&[true], BoneParams::default());
     assert_eq!(error, Some(TissueError::Bones(BoneError::MovingCount { given: 1, joints: 2 })));
@@ -218,6 +220,6 @@ fn bad_input_is_named() {
     assert!(matches!(error, Some(TissueError::Bones(BoneError::BadParameter { name: "stiffness", .. }))));
     let face = Rig::new(rig.mesh().clone(), Skeleton::empty(), SkinWeights::none(rig.vertex_count()), vec![])
         .unwrap();
-    let error = Tissue::of(&face, &[], &[], &with_edge(0.5)).err();
+    let error = Tissue::of(&face, &[], &[], &with_edge(0.5), &Unwatched).err();
     assert_eq!(error, Some(TissueError::Bones(BoneError::NoJoints)));
 }

@@ -1,6 +1,7 @@
 //! The lattice of a character: cubes that hold some of its inside, one copy for each part of it.
 
 use eigenskin_core::glam::{DVec3, IVec3};
+use eigenskin_core::progress::{Cancelled, Progress};
 
 use super::voxels::{self, Grid, bits, order, voxel_centre};
 use super::{Lattice, corner_offset};
@@ -70,7 +71,7 @@ pub enum FillError {
         range: &'static str,
     },
     /// The grid would be too large.
-    #[error("cubes of edge {edge} are too small for this body; use at least {}", two_digits(*smallest))]
+    #[error("cells of edge {edge} are too small for this body; use at least {}", two_digits(*smallest))]
     TooFine {
         /// edge asked for
         edge: f64,
@@ -79,12 +80,15 @@ pub enum FillError {
     },
     /// No sub-voxel is inside.
     #[error(
-        "no part of the skin is thick enough for cubes of edge {edge}; use smaller ones, or give a closed skin"
+        "no part of the skin is thick enough for cells of edge {edge}; use smaller ones, or give a closed skin"
     )]
     NothingInside {
         /// edge used
         edge: f64,
     },
+    /// Ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Two digits that matter, for bodies of any size.
@@ -104,17 +108,21 @@ pub fn fill(
     thinnest: f64,
     bone_points: &[DVec3],
     params: &FillParams,
+    progress: &dyn Progress,
 ) -> Result<Filling, FillError> {
     check(thinnest, params)?;
     if let Some(edge) = params.edge {
-        return fill_with(surface, edge, bone_points, params);
+        return fill_with(surface, edge, bone_points, params, progress);
     }
     let volume = surface.body_volume();
     // A lattice has at least as many cells as the body has cubes, so finer ones need no trying.
     let mut edge = (thinnest / 3.0).max((volume / params.most_cells as f64).cbrt());
     let mut filling = None;
     for _ in 0..12 {
-        let next = fill_with(surface, edge, bone_points, params);
+        let next = fill_with(surface, edge, bone_points, params, progress);
+        if let Err(FillError::Cancelled(cancelled)) = next {
+            return Err(cancelled.into());
+        }
         let cells = next.as_ref().map_or(0, |f| f.lattice.cell_count());
         let bound = cells.clamp(params.fewest_cells, params.most_cells);
         filling = Some(next);
@@ -135,7 +143,7 @@ fn check(thinnest: f64, params: &FillParams) -> Result<(), FillError> {
         return bad("edge", edge, "finite and above 0");
     }
     if params.edge.is_none() && !positive(thinnest) {
-        return bad("the thinnest limb", thinnest, "finite and above 0; give the edge of the cubes");
+        return bad("the thinnest limb", thinnest, "finite and above 0; give the edge of the cells");
     }
     if params.fewest_cells == 0 || params.most_cells < 2 * params.fewest_cells {
         return bad(
@@ -158,6 +166,7 @@ fn fill_with(
     edge: f64,
     bone_points: &[DVec3],
     params: &FillParams,
+    progress: &dyn Progress,
 ) -> Result<Filling, FillError> {
     let volume = surface.body_volume();
     let too_fine = FillError::TooFine { edge, smallest: edge.max((volume / MOST_CELLS).cbrt()) * 1.5 };
@@ -167,7 +176,7 @@ fn fill_with(
         return Err(too_fine);
     };
     let (mut cubes, mut masks) = (Vec::new(), Vec::new());
-    for (cube, mask) in grid.inside(&surface.winding) {
+    for (cube, mask) in grid.inside(&surface.winding, progress)? {
         for part in voxels::parts(mask) {
             cubes.push(cube);
             masks.push(part);

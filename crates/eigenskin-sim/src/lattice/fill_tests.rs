@@ -1,6 +1,7 @@
 //! Tests of [`super::fill`].
 
 use eigenskin_core::glam::DVec3;
+use eigenskin_core::progress::Unwatched;
 
 use super::*;
 use crate::surface::Surface;
@@ -39,14 +40,14 @@ fn assert_sound(filling: &Filling) {
 fn volumes_are_those_of_the_shapes() {
     let (mut points, mut triangles) = (Vec::new(), Vec::new());
     add_box(&mut points, &mut triangles, DVec3::new(-1.0, 2.0, 0.0), DVec3::new(1.0, 3.0, 1.5));
-    let filling = fill(&surface_of(&points, &triangles), 0.0, &[], &with_edge(0.21)).unwrap();
+    let filling = fill(&surface_of(&points, &triangles), 0.0, &[], &with_edge(0.21), &Unwatched).unwrap();
     assert_sound(&filling);
     assert!((filling.volume() / 3.0 - 1.0).abs() < 0.06, "{}", filling.volume());
     assert_eq!(filling.piece_count, 1);
 
     let (mut points, mut triangles) = (Vec::new(), Vec::new());
     add_cylinder(&mut points, &mut triangles, 0.5, [0.0, 4.0], 8);
-    let filling = fill(&surface_of(&points, &triangles), 0.0, &[], &with_edge(0.17)).unwrap();
+    let filling = fill(&surface_of(&points, &triangles), 0.0, &[], &with_edge(0.17), &Unwatched).unwrap();
     assert_sound(&filling);
     let truth = std::f64::consts::PI;
     assert!((filling.volume() / truth - 1.0).abs() < 0.03, "{}", filling.volume());
@@ -62,7 +63,7 @@ fn close_fingers_are_not_glued() {
     add_box(&mut points, &mut triangles, DVec3::new(1.45, 0.0, 0.0), DVec3::new(2.4, 1.0, 6.0));
     add_box(&mut points, &mut triangles, DVec3::new(0.0, 0.0, -2.0), DVec3::new(2.4, 1.0, 0.5));
     let surface = surface_of(&points, &triangles);
-    let filling = fill(&surface, 0.0, &[], &with_edge(1.0)).unwrap();
+    let filling = fill(&surface, 0.0, &[], &with_edge(1.0), &Unwatched).unwrap();
     assert_sound(&filling);
     assert_eq!(filling.piece_count, 1, "the palm joins them");
     let lattice = &filling.lattice;
@@ -86,9 +87,9 @@ fn close_fingers_are_not_glued() {
 #[test]
 fn holes_change_little() {
     let (points, triangles) = sphere(40);
-    let whole = fill(&surface_of(&points, &triangles), 0.0, &[], &with_edge(0.2)).unwrap();
+    let whole = fill(&surface_of(&points, &triangles), 0.0, &[], &with_edge(0.2), &Unwatched).unwrap();
     let changed = |triangles: &[[u32; 3]]| {
-        let other = fill(&surface_of(&points, triangles), 0.0, &[], &with_edge(0.2)).unwrap();
+        let other = fill(&surface_of(&points, triangles), 0.0, &[], &with_edge(0.2), &Unwatched).unwrap();
         assert_eq!(other.lattice.origin, whole.lattice.origin, "the bounds are to stay the same");
         let masks = |f: &Filling, cube| f.cells_of(cube).fold(0, |m, cell| m | f.voxels[cell]);
         let mut cubes: Vec<_> = whole.cubes.iter().chain(&other.cubes).copied().collect();
@@ -117,12 +118,12 @@ fn small_islands_are_dropped_unless_they_hold_a_bone() {
     add_box(&mut points, &mut triangles, DVec3::ZERO, DVec3::splat(4.0));
     add_box(&mut points, &mut triangles, DVec3::new(6.0, 0.0, 0.0), DVec3::new(6.6, 0.6, 0.6));
     let surface = surface_of(&points, &triangles);
-    let filling = fill(&surface, 0.0, &[], &with_edge(0.5)).unwrap();
+    let filling = fill(&surface, 0.0, &[], &with_edge(0.5), &Unwatched).unwrap();
     assert_sound(&filling);
     assert_eq!((filling.piece_count, filling.dropped.len()), (1, 1));
     assert!(filling.dropped[0].near.x > 5.9 && filling.dropped[0].share < 0.01);
     let bone = DVec3::new(6.3, 0.3, 0.3);
-    let filling = fill(&surface, 0.0, &[bone], &with_edge(0.5)).unwrap();
+    let filling = fill(&surface, 0.0, &[bone], &with_edge(0.5), &Unwatched).unwrap();
     assert_eq!((filling.piece_count, filling.dropped.len()), (2, 0));
 }
 
@@ -133,12 +134,12 @@ fn automatic_edges_keep_within_the_bounds() {
     for (thinnest, fewest, most) in [(2.0, 600, 6000), (0.01, 600, 6000), (2.0, 2000, 4000), (0.5, 100, 400)]
     {
         let params = FillParams { fewest_cells: fewest, most_cells: most, ..FillParams::default() };
-        let filling = fill(&surface, thinnest, &[], &params).unwrap();
+        let filling = fill(&surface, thinnest, &[], &params, &Unwatched).unwrap();
         let cells = filling.lattice.cell_count();
         assert!(cells >= fewest && cells <= most, "{cells} for {thinnest} in {fewest}..{most}");
     }
     // Within the bounds it is a third of the limb.
-    let filling = fill(&surface, 0.6, &[], &FillParams::default()).unwrap();
+    let filling = fill(&surface, 0.6, &[], &FillParams::default(), &Unwatched).unwrap();
     assert!((filling.lattice.edge - 0.2).abs() < 1e-12);
 }
 
@@ -146,11 +147,11 @@ fn automatic_edges_keep_within_the_bounds() {
 fn bad_parameters_are_named() {
     let (points, triangles) = sphere(10);
     let surface = surface_of(&points, &triangles);
-    let refused = |params: &FillParams| fill(&surface, 0.5, &[], params).unwrap_err();
+    let refused = |params: &FillParams| fill(&surface, 0.5, &[], params, &Unwatched).unwrap_err();
     assert!(matches!(refused(&with_edge(f64::NAN)), FillError::BadParameter { name: "edge", .. }));
     assert!(matches!(refused(&with_edge(1e-5)), FillError::TooFine { .. }));
     assert!(matches!(
-        fill(&surface, 0.0, &[], &FillParams::default()),
+        fill(&surface, 0.0, &[], &FillParams::default(), &Unwatched),
         Err(FillError::BadParameter { name: "the thinnest limb", .. })
     ));
 }

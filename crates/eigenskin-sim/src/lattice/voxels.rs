@@ -1,8 +1,10 @@
 //! Which parts of a grid lie inside of the skin: 4³ sub-voxels per cube, one bit for each.
 
 use eigenskin_core::glam::{DVec3, IVec3};
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
+use crate::tissue::FILLING;
 use crate::winding::Winding;
 
 /// Sub-voxels along a cube's edge.
@@ -91,16 +93,23 @@ impl Grid {
     }
 
     /// The cubes that hold inside sub-voxels, with their masks; sorted by z, then y, then x.
-    pub(super) fn inside(&self, winding: &Winding) -> Vec<(IVec3, u64)> {
+    pub(super) fn inside(
+        &self,
+        winding: &Winding,
+        progress: &dyn Progress,
+    ) -> Result<Vec<(IVec3, u64)>, Cancelled> {
         let blocks = (self.counts + BLOCK - 1) / BLOCK;
         let at = |i: i32| IVec3::new(i % blocks.x, i / blocks.x % blocks.y, i / blocks.x / blocks.y) * BLOCK;
-        let found: Vec<Vec<(IVec3, u64)>> = (0..blocks.x * blocks.y * blocks.z)
+        let found: Result<Vec<Vec<(IVec3, u64)>>, Cancelled> = (0..blocks.x * blocks.y * blocks.z)
             .into_par_iter()
-            .map(|block| self.inside_block(winding, at(block)))
+            .map(|block| {
+                progress.doing(FILLING)?;
+                Ok(self.inside_block(winding, at(block)))
+            })
             .collect();
-        let mut cells: Vec<(IVec3, u64)> = found.into_iter().flatten().collect();
+        let mut cells: Vec<(IVec3, u64)> = found?.into_iter().flatten().collect();
         cells.sort_unstable_by_key(|(at, _)| order(*at));
-        cells
+        Ok(cells)
     }
 
     fn inside_block(&self, winding: &Winding, lowest: IVec3) -> Vec<(IVec3, u64)> {
@@ -244,7 +253,7 @@ mod tests {
         let winding = Winding::new(&points, &triangles);
         for edge in [0.13, 0.31] {
             let grid = Grid::around(-DVec3::ONE, DVec3::ONE, edge, 1e9).unwrap();
-            let cells = grid.inside(&winding);
+            let cells = grid.inside(&winding, &eigenskin_core::progress::Unwatched).unwrap();
             let mut count = 0;
             let mut next = cells.iter().peekable();
             for index in 0..grid.counts.x * grid.counts.y * grid.counts.z {

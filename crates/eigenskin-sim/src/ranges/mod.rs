@@ -98,7 +98,7 @@ pub enum RangeError {
         name: String,
     },
     /// Nothing left to bend.
-    #[error("no joint of the rig bends its skin; give ranges, such as --range 'JOINT:x=-30..30'")]
+    #[error("no joint of the rig bends its skin; give some joint a range")]
     NothingMoves,
 }
 

@@ -15,6 +15,7 @@ mod points;
 mod tests;
 
 use eigenskin_core::glam::DVec3;
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
 use crate::contact::ContactRow;
@@ -125,8 +126,12 @@ struct Touch {
 
 impl<'a> SelfContact<'a> {
     /// Prepares a character.
-    pub fn new(tissue: &'a Tissue, params: &ContactParams) -> Self {
-        Self::of_parts(&tissue.surface, &tissue.filling, &tissue.embedding, params)
+    pub fn new(
+        tissue: &'a Tissue,
+        params: &ContactParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        Self::of_parts(&tissue.surface, &tissue.filling, &tissue.embedding, params, progress)
     }
 
     /// Prepares a body that has no rig.
@@ -135,21 +140,22 @@ impl<'a> SelfContact<'a> {
         filling: &'a Filling,
         embedding: &Embedding,
         params: &ContactParams,
-    ) -> Self {
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let is_body = |component: u32| surface.components[component as usize].role == Role::Body;
         let body = surface.triangles.iter().zip(&surface.component_of_triangle);
         let normals = body.filter(|&(_, &component)| is_body(component)).map(|(t, _)| {
             let [a, b, c] = t.map(|p| surface.points[p as usize]);
             (b - a).cross(c - a).normalize_or_zero()
         });
-        Self {
+        Ok(Self {
             points: points::spread_points(surface, filling, embedding, params.spacing),
-            near: NearCells::new(&filling.lattice, params.nearest + FURTHER),
+            near: NearCells::new(&filling.lattice, params.nearest + FURTHER, progress)?,
             normals: normals.collect(),
             surface,
             filling,
             params: *params,
-        }
+        })
     }
 
     /// The points of the skin that are looked at.

@@ -1,6 +1,7 @@
 //! How far cells are from each other within the tissue: two fingers side by side are far apart.
 
 use eigenskin_core::glam::DVec3;
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
 use crate::lattice::Lattice;
@@ -14,7 +15,7 @@ pub(super) struct NearCells {
 
 impl NearCells {
     /// All ways up to `reach`, in cube edges.
-    pub(super) fn new(lattice: &Lattice, reach: f64) -> Self {
+    pub(super) fn new(lattice: &Lattice, reach: f64, progress: &dyn Progress) -> Result<Self, Cancelled> {
         let mut cells_of_node = vec![Vec::new(); lattice.node_count()];
         for (cell, corners) in lattice.corners.iter().enumerate() {
             for &node in corners {
@@ -23,9 +24,12 @@ impl NearCells {
         }
         let near = (0..lattice.cell_count())
             .into_par_iter()
-            .map(|cell| ways_from(lattice, &cells_of_node, cell as u32, reach as f32))
-            .collect();
-        Self { near }
+            .map(|cell| {
+                progress.doing("finding what may touch")?;
+                Ok(ways_from(lattice, &cells_of_node, cell as u32, reach as f32))
+            })
+            .collect::<Result<_, Cancelled>>()?;
+        Ok(Self { near })
     }
 
     /// Length of the way from one cell to another; infinite beyond the reach.
@@ -69,12 +73,14 @@ fn ways_from(lattice: &Lattice, cells_of_node: &[Vec<u32>], start: u32, reach: f
 
 #[cfg(test)]
 mod tests {
+    use eigenskin_core::progress::Unwatched;
+
     use super::*;
 
     #[test]
     fn ways_go_through_cells_that_share_nodes() {
         let lattice = Lattice::of_box([5, 5, 1]);
-        let near = NearCells::new(&lattice, 3.0);
+        let near = NearCells::new(&lattice, 3.0, &Unwatched).unwrap();
         let cell = |x: usize, y: usize| 5 * y + x;
         assert_eq!(near.way(cell(0, 0), cell(0, 0)), 0.0);
         assert_eq!(near.way(cell(0, 0), cell(3, 0)), 3.0);
@@ -83,7 +89,7 @@ mod tests {
         // Without the middle of a ring the way leads around.
         let mut ring = Lattice::of_box([3, 3, 1]);
         ring.corners.retain(|corners| ring.nodes[corners[0] as usize].truncate() != DVec3::ONE.truncate());
-        let near = NearCells::new(&ring, 3.0);
+        let near = NearCells::new(&ring, 3.0, &Unwatched).unwrap();
         assert!((near.way(1, 6) - 2.0 * 2.0_f64.sqrt()).abs() < 1e-6, "{}", near.way(1, 6));
     }
 }

@@ -114,6 +114,8 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
+    use eigenskin_core::progress::Unwatched;
+
     use super::*;
     use crate::embedding::embed;
     use crate::lattice::{FillParams, fill};
@@ -122,8 +124,9 @@ mod tests {
     fn spread(points: &[DVec3], triangles: &[[u32; 3]], edge: f64) -> (Vec<ContactPoint>, f64) {
         let surface = Surface::of(&mesh_of(points, triangles), &[]).unwrap();
         let filling =
-            fill(&surface, 0.0, &[], &FillParams { edge: Some(edge), ..FillParams::default() }).unwrap();
-        let embedding = embed(&surface, &filling);
+            fill(&surface, 0.0, &[], &FillParams { edge: Some(edge), ..FillParams::default() }, &Unwatched)
+                .unwrap();
+        let embedding = embed(&surface, &filling, &Unwatched).unwrap();
         (spread_points(&surface, &filling, &embedding, 0.5), surface.body_volume())
     }
 

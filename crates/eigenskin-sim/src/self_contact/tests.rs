@@ -1,6 +1,7 @@
 //! Bars pressed together and a bar folded onto itself.
 
 use eigenskin_core::glam::{DAffine3, DQuat};
+use eigenskin_core::progress::Unwatched;
 
 use super::*;
 use crate::bones::HeldPoint;
@@ -29,14 +30,21 @@ fn body(boxes: &[(DVec3, DVec3)]) -> Body {
     }
     let surface = Surface::of(&mesh_of(&points, &triangles), &[]).unwrap();
     let params = FillParams { edge: Some(EDGE), ..FillParams::default() };
-    let filling = fill(&surface, 0.0, &[], &params).unwrap();
-    let embedding = embed(&surface, &filling);
+    let filling = fill(&surface, 0.0, &[], &params, &Unwatched).unwrap();
+    let embedding = embed(&surface, &filling, &Unwatched).unwrap();
     Body { surface, filling, embedding }
 }
 
 impl Body {
     fn contact(&self) -> SelfContact<'_> {
-        SelfContact::of_parts(&self.surface, &self.filling, &self.embedding, &ContactParams::default())
+        SelfContact::of_parts(
+            &self.surface,
+            &self.filling,
+            &self.embedding,
+            &ContactParams::default(),
+            &Unwatched,
+        )
+        .unwrap()
     }
 
     /// Holds the middles of cells; `group_of` takes them in cubes of the boxes' space.
@@ -66,7 +74,9 @@ impl Body {
         };
         let params = PathParams::default();
         let contact = with.then_some(&contact);
-        follow_with_contact(&mut solver, &rest, motions_at, &[0.5, 1.0], &params, contact).unwrap().remove(1)
+        follow_with_contact(&mut solver, &rest, motions_at, &[0.5, 1.0], &params, contact, &Unwatched)
+            .unwrap()
+            .remove(1)
     }
 }
 

@@ -32,11 +32,11 @@ use eigenskin_io::vertex_cache::{CacheError, ClipExamplesError, ClipKeys, Corres
 pub const LARGE: u64 = 256 << 20;
 
 /// Poses in memory, shapes on disk.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LargeSet {
     rig: Arc<Rig>,
     poses: Vec<NamedPose>,
-    shapes: FrameFile,
+    shapes: Arc<FrameFile>,
     /// `example` → frame
     frame_of: Vec<usize>,
     /// how frames are shapes of the rig; as they are, where there is none
@@ -107,7 +107,7 @@ impl LargeSet {
             frame_of: keys.frame_of_key,
             drifted_rest: correspondence.rest_has_drifted().then_some(rest_frame),
             correspondence: Some(correspondence),
-            shapes,
+            shapes: Arc::new(shapes),
         };
         Ok((set, notes))
     }
@@ -127,7 +127,7 @@ impl LargeSet {
             rig: rig.clone(),
             frame_of: (0..poses.len()).collect(),
             poses,
-            shapes,
+            shapes: Arc::new(shapes),
             correspondence: None,
             drifted_rest: None,
         })
@@ -209,9 +209,7 @@ impl LargeSet {
         let rest = RestSkin::new(&self.rig, self.points(&kept, progress)?);
         let places = [rest.points().group_count(), self.rig.vertex_count()];
         let mut files = scratch.begin(&self.identity(base, &kept), kept.len(), places)?;
-        let tell = |done: usize| {
-            progress.step(Step { doing: PULLING_BACK, done, count: Some(kept.len()) })
-        };
+        let tell = |done: usize| progress.step(Step { doing: PULLING_BACK, done, count: Some(kept.len()) });
         while files.done() < kept.len() {
             let done = files.done();
             let group = &kept[done..(done + GROUP).min(kept.len())];

@@ -18,7 +18,7 @@ pub struct Scratch {
 
 /// The operating system refused.
 #[derive(Debug, thiserror::Error)]
-#[error("scratch files in {}: {error}; free some space there, or choose another folder with --scratch DIR", folder.display())]
+#[error("scratch files in {}: {error}; free some space there, or choose another folder", folder.display())]
 pub struct ScratchError {
     /// the folder
     pub folder: PathBuf,

@@ -7,7 +7,6 @@ use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::DAffine3;
 use eigenskin_core::pose::Pose;
 use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
-use eigenskin_gltf::document::Document;
 use serde_json::{Value, json};
 
 use crate::stage::{
@@ -88,7 +87,7 @@ fn clips_move_joints_first_and_baked_weights_are_replaced() {
         world.get_mut::<AnimationPlayer>(player).unwrap().play(node);
     }
 
-    let (_, model) = eigenskin_gltf::model_of(Document::from_bytes(&glb(CASE), None).unwrap()).unwrap();
+    let (_, model) = eigenskin_gltf::read_model(&glb(CASE)).unwrap();
     let mut reference = Evaluator::new(model.into());
     let (mut moved, mut baked_is_off) = (0f32, 0f32);
     let mut before = stage.weights(driven, CASE);

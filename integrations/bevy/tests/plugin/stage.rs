@@ -18,7 +18,7 @@ use bevy::world_serialization::WorldSerializationPlugin;
 use eigenskin_core::glam::{DAffine3, DMat4, DVec3};
 use eigenskin_bevy::{EigenSkin, EigenSkinDrive, EigenSkinPlugin};
 use eigenskin_gltf::conformance::{Expectations, PoseExpectation};
-use eigenskin_gltf::container;
+use eigenskin_gltf::Document;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::SubscriberExt;
@@ -178,15 +178,14 @@ fn folder() -> PathBuf {
 
 /// A GLB with its JSON changed.
 pub fn edited(glb: &[u8], edit: impl FnOnce(&mut Value)) -> Vec<u8> {
-    let parts = container::split(glb).unwrap();
-    let mut json: Value = serde_json::from_slice(parts.json).unwrap();
-    edit(&mut json);
-    container::join(&serde_json::to_vec(&json).unwrap(), parts.binary.unwrap()).unwrap()
+    let mut document = Document::from_bytes(glb, None).unwrap();
+    edit(&mut document.json);
+    document.to_glb().unwrap()
 }
 
 /// The weights that a table in a file asks for, read from its JSON: α⁺/scale and α⁻/scale.
 pub fn expected_weights(glb: &[u8], coordinates: &[f32]) -> Vec<f32> {
-    let json: Value = serde_json::from_slice(container::split(glb).unwrap().json).unwrap();
+    let json = Document::json_from_bytes(glb).unwrap().json;
     let model = &json["scenes"][0]["extras"]["eigenskin"]["model"];
     let mut weights = vec![0.0; model["targets"].as_u64().unwrap() as usize];
     let mut written = 0;

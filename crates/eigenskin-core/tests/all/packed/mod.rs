@@ -1,4 +1,4 @@
-//! Baked models against the reference evaluator and against Equation 2 written out in f64.
+//! Packed models against the reference evaluator and against Equation 2 written out in f64.
 
 mod outputs;
 mod random_models;
@@ -11,7 +11,7 @@ use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::{DAffine3, DMat3, DVec3, Vec3};
 use eigenskin_core::model::{Frame, Model, Stage};
 use eigenskin_core::packed::{
-    BakeError, BakeParams, BakedEvaluator, BakedModel, Block, LANES, Output, Path, Storage,
+    Block, LANES, Output, PackError, PackParams, PackedEvaluator, PackedModel, Path, Storage,
 };
 use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::skinning::BaseSkinning;
@@ -33,10 +33,10 @@ proptest! {
         let mut expected_normals = expected.clone();
         let (mut positions, mut normals) = (expected.clone(), expected.clone());
         for (storage, tolerance) in STORAGES {
-            let baked = Arc::new(BakedModel::new(&model, &BakeParams { storage }).unwrap());
-            check_order(&baked, &rig);
+            let packed = Arc::new(PackedModel::new(&model, &PackParams { storage }).unwrap());
+            check_order(&packed, &rig);
             for &path in Path::available() {
-                let mut evaluator = BakedEvaluator::with_path(baked.clone(), path).unwrap();
+                let mut evaluator = PackedEvaluator::with_path(packed.clone(), path).unwrap();
                 for pose in &poses {
                     reference.evaluate(pose, &mut expected, Some(&mut expected_normals));
                     positions.fill(Vec3::NAN);
@@ -62,7 +62,7 @@ proptest! {
                             prop_assert!((normals[vertex].length() - 1.0).abs() < 1e-5);
                         }
                     }
-                    check_baked_order(&mut evaluator, pose, &positions, &normals);
+                    check_packed_order(&mut evaluator, pose, &positions, &normals);
                 }
             }
         }
@@ -70,27 +70,27 @@ proptest! {
 }
 
 /// Every vertex is in some lane, and blocks are not half empty.
-fn check_order(baked: &BakedModel, rig: &eigenskin_core::rig::Rig) {
+fn check_order(packed: &PackedModel, rig: &eigenskin_core::rig::Rig) {
     let mut seen = vec![false; rig.vertex_count()];
-    for &vertex in baked.vertices().as_flattened() {
+    for &vertex in packed.vertices().as_flattened() {
         seen[vertex as usize] = true;
     }
     assert!(seen.iter().all(|&seen| seen));
-    assert!(baked.block_count() * LANES < 2 * rig.vertex_count() + LANES);
-    assert!(baked.report().groups <= baked.block_count());
+    assert!(packed.block_count() * LANES < 2 * rig.vertex_count() + LANES);
+    assert!(packed.report().groups <= packed.block_count());
 }
 
-/// Baked order has the same numbers, with and without normals.
-fn check_baked_order(evaluator: &mut BakedEvaluator, pose: &Pose, positions: &[Vec3], normals: &[Vec3]) {
-    let baked = evaluator.model().clone();
-    let mut blocks = vec![Block::default(); baked.block_count()];
+/// Packed order has the same numbers, with and without normals.
+fn check_packed_order(evaluator: &mut PackedEvaluator, pose: &Pose, positions: &[Vec3], normals: &[Vec3]) {
+    let packed = evaluator.model().clone();
+    let mut blocks = vec![Block::default(); packed.block_count()];
     let (mut normal_blocks, mut alone) = (blocks.clone(), blocks.clone());
     let normals_too = Some(&mut normal_blocks[..]);
     evaluator
         .evaluate_to(pose, Output::Blocks { positions: &mut blocks, normals: normals_too, tangents: None });
     evaluator.evaluate_to(pose, Output::Blocks { positions: &mut alone, normals: None, tangents: None });
     assert_eq!(evaluator.computed_layers(), 0, "nothing has moved");
-    for (block, vertices) in baked.vertices().iter().enumerate() {
+    for (block, vertices) in packed.vertices().iter().enumerate() {
         for (lane, &vertex) in vertices.iter().enumerate() {
             for axis in 0..3 {
                 assert_eq!(blocks[block].0[axis][lane], positions[vertex as usize][axis]);
@@ -157,11 +157,11 @@ fn written_out(model: &Model, pose: &Pose, coordinates: &[f32]) -> (Vec<DVec3>, 
         .unzip()
 }
 
-fn one(storage: Storage, layers: usize) -> (Arc<Model>, BakedModel) {
+fn one(storage: Storage, layers: usize) -> (Arc<Model>, PackedModel) {
     let base = BaseSkinning::LinearBlend;
     let model = model(Shape { seed: 5, base, joints: 4, influences: 4, rings: 12, layers, offset: 0.0 });
-    let baked = BakedModel::new(&model, &BakeParams { storage }).unwrap();
-    (model, baked)
+    let packed = PackedModel::new(&model, &PackParams { storage }).unwrap();
+    (model, packed)
 }
 
 #[test]
@@ -174,9 +174,9 @@ fn reports_say_what_storage_costs() {
     assert!((1e-4..5e-4).contains(&half.report().storage_error), "{:?}", half.report());
     assert!((1e-5..1.6e-5).contains(&integer.report().storage_error), "{:?}", integer.report());
     let (_, plain) = one(Storage::F32, 0);
-    let displacements = |baked: &BakedModel| {
+    let displacements = |packed: &PackedModel| {
         let plain = plain.report();
-        baked.report().bytes_per_vertex * baked.report().vertices as f64
+        packed.report().bytes_per_vertex * packed.report().vertices as f64
             - plain.bytes_per_vertex * plain.vertices as f64
     };
     assert!(displacements(&exact) > displacements(&half));
@@ -186,8 +186,8 @@ fn reports_say_what_storage_costs() {
 
 #[test]
 fn layers_that_see_nothing_new_are_not_computed() {
-    let (model, baked) = one(Storage::F32, 6);
-    let mut evaluator = BakedEvaluator::new(Arc::new(baked));
+    let (model, packed) = one(Storage::F32, 6);
+    let mut evaluator = PackedEvaluator::new(Arc::new(packed));
     let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];
     let mut at = pose(&mut Random(3), model.rig(), false);
     evaluator.evaluate(&at, &mut positions, None);
@@ -215,6 +215,6 @@ fn chains_of_deformers_are_refused_by_name() {
         vec![Deformer::Skinning(BaseSkinning::LinearBlend), Deformer::Smoothing(Smoothing::corrective())];
     let stack = DeformerStack { name: "smooth".into(), steps };
     let chained = Model::new(model.rig().clone(), Base::Deformers(Arc::new(stack)), Vec::new()).unwrap();
-    let error = BakedModel::new(&chained, &BakeParams::default()).unwrap_err();
-    assert_eq!(error, BakeError::Deformers { name: "smooth".into() });
+    let error = PackedModel::new(&chained, &PackParams::default()).unwrap_err();
+    assert_eq!(error, PackError::Deformers { name: "smooth".into() });
 }

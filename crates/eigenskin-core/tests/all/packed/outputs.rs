@@ -6,7 +6,7 @@ use std::sync::Arc;
 use eigenskin_core::glam::{DAffine3, DVec3, Vec3, Vec4};
 use eigenskin_core::model::Model;
 use eigenskin_core::packed::{
-    BakeError, BakeParams, BakedEvaluator, BakedModel, Block, Output, OutputError, Path, VertexLayout,
+    Block, Output, OutputError, PackError, PackParams, PackedEvaluator, PackedModel, Path, VertexLayout,
     evaluate_crowd, evaluate_crowd_in,
 };
 use eigenskin_core::pose::Pose;
@@ -17,11 +17,11 @@ use super::random_models::{Random, Shape, model, pose};
 const GAP: f32 = 77.0;
 const LAYOUT: VertexLayout = VertexLayout { stride: 13, position: 1, normal: Some(9), tangent: Some(5) };
 
-fn baked(base: BaseSkinning, layers: usize) -> (Arc<Model>, Arc<BakedModel>, Vec<Vec4>) {
-    baked_tube(base, layers, 60)
+fn packed(base: BaseSkinning, layers: usize) -> (Arc<Model>, Arc<PackedModel>, Vec<Vec4>) {
+    packed_tube(base, layers, 60)
 }
 
-fn baked_tube(base: BaseSkinning, layers: usize, rings: usize) -> (Arc<Model>, Arc<BakedModel>, Vec<Vec4>) {
+fn packed_tube(base: BaseSkinning, layers: usize, rings: usize) -> (Arc<Model>, Arc<PackedModel>, Vec<Vec4>) {
     let model = model(Shape { seed: 11, base, joints: 5, influences: 5, rings, layers, offset: 0.5 });
     let mut random = Random(4);
     let normals = model.rig().mesh().normals();
@@ -32,8 +32,8 @@ fn baked_tube(base: BaseSkinning, layers: usize, rings: usize) -> (Arc<Model>, A
             normal.cross(random.vector(1.0).as_vec3()).normalize().extend(side)
         })
         .collect();
-    let baked = BakedModel::new(&model, &BakeParams::default()).unwrap().with_tangents(&tangents).unwrap();
-    (model, Arc::new(baked), tangents)
+    let packed = PackedModel::new(&model, &PackParams::default()).unwrap().with_tangents(&tangents).unwrap();
+    (model, Arc::new(packed), tangents)
 }
 
 #[derive(Debug, PartialEq, Clone)]
@@ -44,8 +44,8 @@ struct Posed {
 }
 
 impl Posed {
-    fn empty(baked: &BakedModel) -> Self {
-        let count = baked.rig().vertex_count();
+    fn empty(packed: &PackedModel) -> Self {
+        let count = packed.rig().vertex_count();
         Self {
             positions: vec![Vec3::NAN; count],
             normals: vec![Vec3::NAN; count],
@@ -58,7 +58,7 @@ impl Posed {
         Output::Arrays { positions, normals: Some(normals), tangents: Some(tangents) }
     }
 
-    fn of(evaluator: &mut BakedEvaluator, pose: &Pose) -> Self {
+    fn of(evaluator: &mut PackedEvaluator, pose: &Pose) -> Self {
         let mut posed = Self::empty(evaluator.model());
         evaluator.evaluate_to(pose, posed.output());
         posed
@@ -83,13 +83,13 @@ fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
 #[test]
 fn layouts_and_threads_change_no_bit() {
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
-        let (model, baked, _) = baked(base, 5);
+        let (model, packed, _) = packed(base, 5);
         let pose = pose(&mut Random(8), model.rig(), true);
         for &path in Path::available() {
-            let mut alone = BakedEvaluator::with_path(baked.clone(), path).unwrap();
+            let mut alone = PackedEvaluator::with_path(packed.clone(), path).unwrap();
             let expected = Posed::of(&mut alone, &pose);
             for threads in 0..4 {
-                let mut evaluator = BakedEvaluator::with_path(baked.clone(), path).unwrap();
+                let mut evaluator = PackedEvaluator::with_path(packed.clone(), path).unwrap();
                 if threads > 0 {
                     evaluator = evaluator.with_threads(pool(threads));
                 }
@@ -100,11 +100,11 @@ fn layouts_and_threads_change_no_bit() {
                 let mut floats = vec![GAP; positions.len() * LAYOUT.stride];
                 evaluator.evaluate_to(&pose, Output::Interleaved { floats: &mut floats, layout: LAYOUT });
                 assert_eq!(floats, interleaved(&expected), "{path:?}, {threads} threads");
-                let mut blocks = [(); 3].map(|()| vec![Block::default(); baked.block_count()]);
+                let mut blocks = [(); 3].map(|()| vec![Block::default(); packed.block_count()]);
                 let [positions, normals, tangents] = &mut blocks;
                 let (normals, tangents) = (Some(&mut normals[..]), Some(&mut tangents[..]));
                 evaluator.evaluate_to(&pose, Output::Blocks { positions, normals, tangents });
-                for (lane, &vertex) in baked.vertices().as_flattened().iter().enumerate() {
+                for (lane, &vertex) in packed.vertices().as_flattened().iter().enumerate() {
                     let at = |blocks: &[Block]| blocks[lane / 8].get(lane % 8);
                     assert_eq!(at(&blocks[0]), expected.positions[vertex as usize]);
                     assert_eq!(at(&blocks[1]), expected.normals[vertex as usize]);
@@ -117,9 +117,9 @@ fn layouts_and_threads_change_no_bit() {
 
 #[test]
 fn the_last_vertex_of_a_buffer_may_end_early() {
-    let (model, baked, _) = baked(BaseSkinning::LinearBlend, 2);
+    let (model, packed, _) = packed(BaseSkinning::LinearBlend, 2);
     let pose = pose(&mut Random(8), model.rig(), false);
-    let mut evaluator = BakedEvaluator::new(baked);
+    let mut evaluator = PackedEvaluator::new(packed);
     let expected = interleaved(&Posed::of(&mut evaluator, &pose));
     let mut floats = vec![GAP; expected.len() - 1];
     evaluator.evaluate_to(&pose, Output::Interleaved { floats: &mut floats, layout: LAYOUT });
@@ -139,18 +139,18 @@ fn crowds_show_each_character_as_if_alone() {
 }
 
 fn crowd_of(rings: usize) {
-    let (model, baked, _) = baked_tube(BaseSkinning::LinearBlend, 4, rings);
-    let bytes = baked.report().bytes_per_vertex * baked.report().vertices as f64;
+    let (model, packed, _) = packed_tube(BaseSkinning::LinearBlend, 4, rings);
+    let bytes = packed.report().bytes_per_vertex * packed.report().vertices as f64;
     assert_eq!(bytes > 8.4e6, rings > 60, "the two cases are two");
     let mut random = Random(21);
     let poses: Vec<Pose> = (0..7).map(|_| pose(&mut random, model.rig(), false)).collect();
     let expected: Vec<Posed> =
-        poses.iter().map(|pose| Posed::of(&mut BakedEvaluator::new(baked.clone()), pose)).collect();
+        poses.iter().map(|pose| Posed::of(&mut PackedEvaluator::new(packed.clone()), pose)).collect();
     assert_ne!(expected[0], expected[1]);
-    let mut characters: Vec<BakedEvaluator> =
-        poses.iter().map(|_| BakedEvaluator::new(baked.clone())).collect();
+    let mut characters: Vec<PackedEvaluator> =
+        poses.iter().map(|_| PackedEvaluator::new(packed.clone())).collect();
     for threads in [None, Some(pool(3))] {
-        let mut found: Vec<Posed> = poses.iter().map(|_| Posed::empty(&baked)).collect();
+        let mut found: Vec<Posed> = poses.iter().map(|_| Posed::empty(&packed)).collect();
         let mut outputs: Vec<Output> = found.iter_mut().map(Posed::output).collect();
         match threads {
             None => evaluate_crowd(&mut characters, &poses, &mut outputs),
@@ -163,7 +163,7 @@ fn crowd_of(rings: usize) {
 
 #[test]
 fn tangents_follow_the_skin_and_stay_perpendicular() {
-    let (model, baked, rest) = baked(BaseSkinning::LinearBlend, 0);
+    let (model, packed, rest) = packed(BaseSkinning::LinearBlend, 0);
     let rig = model.rig();
     let pose = pose(&mut Random(8), rig, true);
     let joints: Vec<DAffine3> = pose
@@ -180,7 +180,7 @@ fn tangents_follow_the_skin_and_stay_perpendicular() {
     };
     let mut compared = 0;
     for &path in Path::available() {
-        let posed = Posed::of(&mut BakedEvaluator::with_path(baked.clone(), path).unwrap(), &pose);
+        let posed = Posed::of(&mut PackedEvaluator::with_path(packed.clone(), path).unwrap(), &pose);
         for vertex in 0..rig.vertex_count() {
             let normal = blend(vertex, rig.mesh().normals()[vertex]).normalize();
             let across = blend(vertex, rest[vertex].truncate()).reject_from_normalized(normal);
@@ -200,32 +200,32 @@ fn tangents_follow_the_skin_and_stay_perpendicular() {
 
 #[test]
 fn outputs_that_do_not_fit_are_named() {
-    let (model, baked, tangents) = baked(BaseSkinning::LinearBlend, 1);
+    let (model, packed, tangents) = packed(BaseSkinning::LinearBlend, 1);
     let count = model.rig().vertex_count();
     let mut positions = vec![Vec3::ZERO; count];
     let mut normals = vec![Vec3::ZERO; count - 1];
     let output = Output::Arrays { positions: &mut positions, normals: Some(&mut normals), tangents: None };
     let error = OutputError::WrongSize { what: "normals", found: count - 1, needed: count };
-    assert_eq!(output.check(&baked), Err(error));
+    assert_eq!(output.check(&packed), Err(error));
     let mut posed = vec![Vec4::ZERO; count];
     let output = Output::Arrays { positions: &mut positions, normals: None, tangents: Some(&mut posed) };
-    assert_eq!(output.check(&baked), Err(OutputError::NoTangents));
+    assert_eq!(output.check(&packed), Err(OutputError::NoTangents));
     let mut floats = vec![0.0; 13 * count];
     let layout = VertexLayout { tangent: Some(10), ..LAYOUT };
     let error = OutputError::OutsideVertex { what: "tangent", offset: 10, stride: 13 };
-    assert_eq!(Output::Interleaved { floats: &mut floats, layout }.check(&baked), Err(error));
+    assert_eq!(Output::Interleaved { floats: &mut floats, layout }.check(&packed), Err(error));
     let layout = VertexLayout { normal: Some(usize::MAX), ..LAYOUT };
-    assert!(Output::Interleaved { floats: &mut floats, layout }.check(&baked).is_err());
+    assert!(Output::Interleaved { floats: &mut floats, layout }.check(&packed).is_err());
     let needed = 13 * (count - 1) + 12;
     let error = OutputError::WrongSize { what: "floats", found: needed - 1, needed };
     let output = Output::Interleaved { floats: &mut floats[..needed - 1], layout: LAYOUT };
-    assert_eq!(output.check(&baked), Err(error));
+    assert_eq!(output.check(&packed), Err(error));
     // A model without tangents has none to give.
-    let plain = BakedModel::new(&model, &BakeParams::default()).unwrap();
+    let plain = PackedModel::new(&model, &PackParams::default()).unwrap();
     assert_eq!(
         Output::Interleaved { floats: &mut floats, layout: LAYOUT }.check(&plain),
         Err(OutputError::NoTangents)
     );
     let error = plain.with_tangents(&tangents[1..]).unwrap_err();
-    assert_eq!(error, BakeError::Tangents { found: count - 1, vertices: count });
+    assert_eq!(error, PackError::Tangents { found: count - 1, vertices: count });
 }

@@ -18,7 +18,8 @@ pub struct EigenSkinParams {
     /// whether normals are corrected along with positions; default yes
     pub normals: bool,
     /// how far coordinates may leave the range they have over the examples, as a share of that
-    /// range; default 0.5. `None` lets the kernels run free outside the examples
+    /// range; default 0.5. They change their sign only where examples do. `None` lets the kernels run
+    /// free outside the examples
     pub clamp_margin: Option<f64>,
     /// how joints that move together are treated; default automatic. Makes no difference when every
     /// example moves one joint

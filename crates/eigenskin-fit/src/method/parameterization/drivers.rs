@@ -2,7 +2,7 @@
 //! Kim 2011 Equation 2).
 
 use crate::displacements::Observations;
-use crate::drivers::{MANY, RbfFit, RbfParams, Ridge, Samples, fit_rbf_on_centres};
+use crate::drivers::{MANY, RbfFit, RbfParams, Ridge, Samples, clamp_beyond, fit_rbf_on_centres};
 use crate::method::joint_driver::{example_range, without_repeats};
 use crate::method::{FitError, Interpolated};
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Kernel, Representation};
@@ -212,10 +212,7 @@ fn widened_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
         return Clamp::None;
     };
     let widest = lowest.iter().zip(&highest).map(|(low, high)| high - low).fold(0.0, f64::max);
-    Clamp::Range {
-        lowest: lowest.iter().map(|low| low - margin * widest).collect(),
-        highest: highest.iter().map(|high| high + margin * widest).collect(),
-    }
+    clamp_beyond(lowest.into_iter().zip(highest), |_, _| margin * widest)
 }
 
 /// Thin plates with their linear tail (Kim 2011 §3).

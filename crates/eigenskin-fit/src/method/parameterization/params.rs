@@ -31,7 +31,8 @@ pub struct ParameterizationParams {
     /// whether normals are corrected along with positions; default yes
     pub normals: bool,
     /// how far signals may leave the range they have over the examples, as a share of the widest range of
-    /// a part's signals; default 0.5. `None` lets them run free outside the examples
+    /// a part's signals; default 0.5. They change their sign only where examples do. `None` lets them run
+    /// free outside the examples
     pub clamp_margin: Option<f64>,
 }
 

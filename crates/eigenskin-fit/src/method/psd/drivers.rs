@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::spaces::MeasuredSpace;
 use super::{DriverReport, PsdInterpolation, PsdParams};
-use crate::drivers::{RbfError, RbfParams, Samples, Width, fit_rbf};
+use crate::drivers::{RbfError, RbfParams, Samples, Width, clamp_beyond, fit_rbf};
 use crate::method::isometric::isometric_coordinates;
 use crate::method::{FitError, Interpolated};
 use crate::numeric::{Matrix, thin_svd};
@@ -63,10 +63,9 @@ pub fn cardinal_driver(
         }
     };
     let miss = largest_miss(&driver, &samples, &identity, count);
-    let clamp = params.clamp_margin.map_or(Clamp::None, |margin| Clamp::Range {
-        lowest: vec![-margin; count],
-        highest: vec![1.0 + margin; count],
-    });
+    let clamp = params
+        .clamp_margin
+        .map_or(Clamp::None, |margin| clamp_beyond(std::iter::repeat_n((0.0, 1.0), count), |_, _| margin));
     Ok(CardinalDriver { driver: Driver { clamp, ..driver }, report: DriverReport { miss, ..report } })
 }
 

@@ -3,6 +3,7 @@
 //! Layers keep their drivers' centres; each gives up the directions of its fields that matter least,
 //! measured over its own examples, where the weights of a pose space deformation are 0 and 1.
 
+use crate::drivers::clamp_beyond;
 use crate::numeric::Matrix;
 use eigenskin_core::driver::{Clamp, Driver, Interpolant};
 
@@ -59,21 +60,17 @@ pub(super) fn mixed_driver(driver: &Driver, shares: &Matrix) -> Driver {
         },
         Interpolant::Linear { coefficients } => Interpolant::Linear { coefficients: mix(coefficients) },
     };
-    // Weights of examples stay within −margin … 1 + margin; their mixtures within as much of their
-    // own range over the examples.
+    // Weights of examples go up to 1 + margin; their mixtures go as far beyond their own range over
+    // the examples.
     let clamp = match &driver.clamp {
         Clamp::None => Clamp::None,
-        Clamp::Range { lowest, .. } => {
-            let margin = lowest.first().map_or(0.0, |lowest| -lowest);
+        Clamp::Range { highest, .. } => {
+            let margin = highest.first().map_or(0.0, |highest| highest - 1.0);
             let range = |direction: usize| {
                 let shares = (0..outputs).map(|output| share(output, direction));
                 shares.fold((0.0, 0.0), |(low, high): (f64, f64), s| (low.min(s), high.max(s)))
             };
-            let ranges: Vec<(f64, f64)> = (0..kept).map(range).collect();
-            Clamp::Range {
-                lowest: ranges.iter().map(|(low, high)| low - margin * (high - low)).collect(),
-                highest: ranges.iter().map(|(low, high)| high + margin * (high - low)).collect(),
-            }
+            clamp_beyond((0..kept).map(range), |low, high| margin * (high - low))
         }
     };
     Driver { groups: driver.groups.clone(), combine: driver.combine, interpolant, clamp }

@@ -36,8 +36,8 @@ pub struct PsdParams {
     /// a vertex takes part in a layer when some example moves it by more than this share of the
     /// size; default 1e-6. Also what an example may be missed by where it was left out
     pub threshold: f64,
-    /// how far weights may leave 0…1, as a share; default `None`: kernels that decay need no clamp,
-    /// and weights of opposite signs cancel each other between close examples
+    /// how far weights may go above 1, as a share, while they stay above 0; default `None`: kernels that
+    /// decay need no clamp, and weights of opposite signs cancel each other between close examples
     pub clamp_margin: Option<f64>,
     /// whether normals are corrected along with positions; default yes. Forward deltas leave
     /// normals to the base skinning

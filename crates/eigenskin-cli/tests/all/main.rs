@@ -1,0 +1,22 @@
+//! The command as a user types it.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail, and tells what it saw")]
+
+mod bad_input;
+mod bake;
+mod bench;
+mod black_box;
+mod clip_sources;
+mod commands;
+mod coupling;
+mod examples_editing;
+mod large_cache;
+mod manners;
+mod old_versions;
+mod parameterization;
+mod psd;
+mod render;
+mod simulate;
+mod style;
+mod suggest;
+mod support;
+mod weights_and_levels;

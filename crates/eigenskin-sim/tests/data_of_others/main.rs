@@ -1,0 +1,17 @@
+//! Characters of others, in the folder that EIGENSKIN_DATA names.
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail, and tells what it saw")]
+
+#[path = "../all/carried.rs"]
+mod carried;
+mod contact_of_a_hand;
+mod fem_hand;
+mod real_characters;
+mod rigs;
+mod style;
+
+/// The folder with the data of others.
+fn data() -> std::path::PathBuf {
+    std::env::var_os("EIGENSKIN_DATA")
+        .expect("set EIGENSKIN_DATA to the folder with the data of others")
+        .into()
+}

@@ -1,0 +1,67 @@
+//! A fit in figures and sentences: for `--json`, Python and the studio alike.
+
+use eigenskin_fit::method::{ErrorLimit, FitWarning};
+use eigenskin_report::page::{counted, figure};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::FitOutcome;
+
+impl Serialize for FitOutcome {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.figures().map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl FitOutcome {
+    /// What deserves attention, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.written.warnings.clone();
+        warnings.extend(self.viewer.as_ref().map(ToString::to_string));
+        warnings.extend(self.fit.warnings().iter().map(sentence));
+        warnings
+    }
+
+    fn figures(&self) -> Result<Value, serde_json::Error> {
+        let mut figures = serde_json::to_value(&self.fit)?;
+        figures["training"] = serde_json::to_value(&self.training)?;
+        figures["targets"] = json!(self.written.targets);
+        figures["bytes"] = json!(self.written.bytes);
+        figures["warnings"] = json!(self.warnings());
+        if let Some(choice) = &self.choice {
+            figures["auto"] = serde_json::to_value(choice)?;
+        }
+        if let Some(solved) = &self.solved {
+            figures["weights"] = serde_json::to_value(solved)?;
+        }
+        figures["viewer"] = serde_json::to_value(&self.viewer)?;
+        if let Some(allowed) = &self.within_limits {
+            let error_is_met = !matches!(allowed.error, ErrorLimit::Missed { .. });
+            figures["budget"] = json!({ "total": allowed.components, "error_is_met": error_is_met });
+        }
+        if let Some(left_out) = &self.left_out {
+            figures["leave_one_out"] = serde_json::to_value(left_out)?;
+        }
+        if let Some((bytes, seconds)) = self.on_disk {
+            figures["streamed"] = json!({ "bytes": bytes, "seconds": seconds });
+        }
+        Ok(figures)
+    }
+}
+
+fn sentence(warning: &FitWarning) -> String {
+    match warning {
+        FitWarning::Unreachable { example, distance } => format!(
+            "example {example:?} is missed by up to {} where skinning collapses and has no inverse; forward deltas reach it",
+            figure(*distance)
+        ),
+        FitWarning::NotExact { space, miss } => format!(
+            "the weights of pose space {space:?} miss its examples by up to {}: it does not interpolate them exactly",
+            figure(*miss)
+        ),
+        FitWarning::ResidualsIgnored { examples } => format!(
+            "what skinning cannot reach in {} is left out: signals act before skinning only; the methods eigenskin and psd add it after skinning",
+            counted(*examples, "example", "examples")
+        ),
+    }
+}

@@ -1,0 +1,173 @@
+//! Simulate: training poses for a rig that has none, as soft tissue around its bones.
+//!
+//! ```text
+//! rig ─→ ranges of its joints ─→ jobs (poses on a way from rest) ─→ PLAN (tissue, bones) ─→ solved poses
+//!                                                                      │   ↑↓ parts store     │
+//!                                                                      └→ picture, CalculiX   └→ examples,
+//!                                                                                                validation
+//! ```
+//! Solving takes minutes to hours. Finished jobs can be kept in a [`PartsStore`], which an interrupted run
+//! goes on with, and which machines of a cluster fill together; without one no file is touched.
+
+mod error;
+mod fingerprint;
+mod outcome;
+mod parts;
+mod picture;
+mod plan;
+mod ranges;
+mod settings;
+
+use std::collections::BTreeSet;
+use std::mem;
+use std::path::PathBuf;
+
+use eigenskin_core::articulation::{Articulation, NamedPose};
+use eigenskin_core::progress::Progress;
+use eigenskin_core::reference::GuessedReferences;
+use eigenskin_gltf::RigFile;
+use eigenskin_sim::jobs::{Job, Purpose, jobs, jobs_of_poses};
+use eigenskin_sim::ranges::{Ranges, ranges};
+
+use crate::example_source::ExampleSource;
+use crate::frame_slice::FrameSlice;
+use crate::rig_source::{OpenedRig, RigSource};
+
+pub use error::SimulateError;
+pub use outcome::{DroppedPose, KeptPose, SimulateOutcome, SolvedPose, WrittenExamples};
+pub use parts::{PartsError, PartsStore, SolvedJob};
+pub use plan::{PlanFacts, PlannedDegree, SimulationPlan};
+pub use ranges::{
+    JointAxis, JointRange, JointRanges, JointRangesError, UnknownAxis, given_ranges, read_joint_ranges,
+};
+pub use settings::{PoseSettings, SimulateSettings, TissueSettings};
+
+/// Where a rig is, and what is said of its poses in files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SimulateInputs {
+    /// the rig
+    pub rig: RigSource,
+    /// a TOML file of ranges; what the settings say of a joint replaces what it says
+    pub ranges: Option<PathBuf>,
+    /// an example set whose poses to simulate; default poses within the ranges of the joints
+    pub poses: Option<PoseFile>,
+}
+
+/// An example set of which only the poses are looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PoseFile {
+    /// a GLB example set or a numpy bundle
+    pub path: PathBuf,
+    /// which of its poses; default all
+    pub frames: Option<FrameSlice>,
+}
+
+/// A rig to bend.
+#[derive(Debug, Clone)]
+pub struct Simulate {
+    /// the rig, with the file that examples are written into
+    pub file: RigFile,
+    /// which poses
+    pub poses: WantedPoses,
+    /// how
+    pub settings: SimulateSettings,
+}
+
+/// Which poses to simulate.
+#[derive(Debug, Clone, Default)]
+pub enum WantedPoses {
+    /// as the settings say, within the ranges of the joints
+    #[default]
+    WithinRanges,
+    /// these, all to learn from
+    These(Vec<NamedPose>),
+}
+
+/// The poses to simulate, cut into jobs that do not depend on each other.
+#[derive(Debug, Clone)]
+pub struct SimulationJobs {
+    /// what the joints can do, where the poses come from that
+    pub ranges: Option<Ranges>,
+    /// ways from rest through one or several poses
+    pub jobs: Vec<Job>,
+    /// names of poses to test with that lie on ways of poses to learn from, where they cost little
+    pub held_out: BTreeSet<String>,
+}
+
+impl Simulate {
+    /// Reads the rig, and ranges and poses where they are in files. What the joints of a flat rig turn
+    /// against is guessed, and told beside the job.
+    pub fn open(
+        inputs: &SimulateInputs,
+        mut settings: SimulateSettings,
+    ) -> Result<(Self, Option<GuessedReferences>), SimulateError> {
+        settings.check()?;
+        let OpenedRig { file, guessed } = inputs.rig.open()?;
+        if let Some(path) = &inputs.ranges {
+            let mut ranges = read_joint_ranges(path)?;
+            ranges.extend(mem::take(&mut settings.poses.ranges));
+            settings.poses.ranges = ranges;
+        }
+        let poses = match &inputs.poses {
+            None => WantedPoses::WithinRanges,
+            Some(from) => {
+                let source = ExampleSource::Set(from.path.clone());
+                let read = source.read(&file, &inputs.rig.read_options())?;
+                let set = read.settle(&source, file.rig(), from.frames)?.examples;
+                let pose = |index| {
+                    let (name, pose) = set.pose(index);
+                    NamedPose { name: name.to_string(), pose: pose.clone() }
+                };
+                WantedPoses::These((0..set.len()).map(pose).collect())
+            }
+        };
+        Ok((Self { file, poses, settings }, guessed))
+    }
+
+    /// The poses as jobs. Takes no time.
+    pub fn jobs(&self) -> Result<SimulationJobs, SimulateError> {
+        let rig = self.file.rig();
+        let settings = &self.settings.poses;
+        let (ranges, jobs) = match &self.poses {
+            WantedPoses::These(poses) => (None, jobs_of_poses(rig, poses, Purpose::Training)),
+            WantedPoses::WithinRanges => {
+                let given = given_ranges(&settings.ranges, &settings.locked)?;
+                let found = ranges(rig, &given, settings.range_share)?;
+                let articulation = Articulation { rig, degrees: &found.degrees };
+                let jobs = jobs(articulation, &settings.sampling());
+                (Some(found), jobs)
+            }
+        };
+        Ok(SimulationJobs { ranges, jobs, held_out: BTreeSet::new() })
+    }
+
+    /// Fills the skin and lays the bones for these jobs.
+    pub fn plan(
+        &self,
+        jobs: SimulationJobs,
+        progress: &dyn Progress,
+    ) -> Result<SimulationPlan, SimulateError> {
+        self.settings.check()?;
+        let Self { file, settings, .. } = self;
+        let plan = SimulationPlan::new(file.clone(), jobs, &settings.tissue, &settings.exclude, progress)?;
+        Ok(SimulationPlan { threads: settings.threads, ..plan })
+    }
+
+    /// Plans and solves, all in memory.
+    pub fn run(&self, progress: &dyn Progress) -> Result<SimulateOutcome, SimulateError> {
+        self.plan(self.jobs()?, progress)?.run(None, progress)
+    }
+}
+
+impl SimulationJobs {
+    /// How many poses are for something.
+    pub fn count(&self, purpose: Purpose) -> usize {
+        let poses = self.jobs.iter().flat_map(|job| job.stops.iter().map(move |stop| (job, stop)));
+        poses.filter(|(job, stop)| self.purpose(job, &stop.name) == purpose).count()
+    }
+
+    /// What a pose of a job is for.
+    pub(super) fn purpose(&self, job: &Job, name: &str) -> Purpose {
+        if self.held_out.contains(name) { Purpose::Validation } else { job.purpose }
+    }
+}

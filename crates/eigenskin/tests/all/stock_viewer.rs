@@ -1,0 +1,136 @@
+//! Models that were fitted play in a stock viewer, and survive their file.
+
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
+use std::sync::Arc;
+
+use eigenskin_characters::arm;
+use eigenskin_characters::truth::true_shape;
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::driver::Combine;
+use eigenskin_core::evaluate::Evaluator;
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::glam::{DVec3, Vec3};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
+use eigenskin_fit::metrics::evaluate_against;
+use eigenskin_gltf::{ModelWriteOptions, Orientation, RigFile, model_glb, model_of};
+
+use crate::support::compare::{furthest, largest_angle};
+use crate::support::document;
+use crate::support::keep::keep;
+use crate::support::viewer::Viewer;
+
+/// A model fitted to the built-in arm, in other axes and unit, with a motion: written, read back as
+/// the same model with the same errors, and shown alike by the stock viewer.
+#[test]
+fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
+    let character = arm(2000).unwrap();
+    let truth = |poses: Vec<NamedPose>| {
+        let example = |named: NamedPose| Example {
+            positions: true_shape(&character, &named.pose),
+            name: named.name,
+            pose: named.pose,
+            normals: None,
+            inverted: None,
+        };
+        ExampleSet::new(character.rig.clone(), poses.into_iter().map(example).collect()).unwrap()
+    };
+    let training = truth(character.single_joint_poses(4));
+    let held_out = character.multi_joint_poses(6, 7);
+    let times: Vec<f64> = (0..held_out.len()).map(|i| i as f64).collect();
+    let poses: Vec<_> = held_out.iter().map(|named| named.pose.clone()).collect();
+    let fitted = fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+        .unwrap()
+        .model;
+    let file = RigFile::from_rig(character.rig.clone(), "arm")
+        .unwrap()
+        .with_clip("poses", &times, &poses)
+        .unwrap()
+        .with_orientation(Orientation { z_up: true, metres_per_unit: 0.01 })
+        .unwrap();
+    let (bytes, _) = model_glb(&file, &fitted, &ModelWriteOptions::default()).unwrap();
+    keep("fitted arm", &bytes);
+
+    let (read_file, read) = model_of(document(&bytes)).unwrap();
+    assert_eq!(read, fitted);
+    let held_out = truth(held_out);
+    let figures = evaluate_against(&Arc::new(fitted), &held_out, &Unwatched).unwrap();
+    assert_eq!(figures, evaluate_against(&Arc::new(read.clone()), &held_out, &Unwatched).unwrap());
+    assert!(figures.relative_error.unwrap() < 0.7, "{:?}", figures.relative_error);
+
+    let scene = read_file.layout().scene_from_mesh;
+    // z up became y up, centimetres became metres.
+    let up = scene.transform_vector3(DVec3::Z);
+    assert!((up - 0.01 * DVec3::Y).length() < 1e-9, "{up}");
+    let viewer = Viewer::open(&bytes);
+    let mut evaluator = Evaluator::new(Arc::new(read));
+    let size = 0.01 * character.rig.mesh().size();
+    for &time in &times {
+        let pose = read_file.sample(&read_file.clips()[0], time);
+        let mut positions = vec![Vec3::ZERO; character.rig.vertex_count()];
+        let mut normals = positions.clone();
+        evaluator.evaluate(&pose, &mut positions, Some(&mut normals));
+        for (p, n) in positions.iter_mut().zip(&mut normals) {
+            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+            *n = scene.transform_vector3(n.as_dvec3()).normalize().as_vec3();
+        }
+        let (shown, shown_normals, weights) = viewer.show(0, time as f32);
+        assert!(weights.iter().all(|w| (0.0..=1.0).contains(w)));
+        assert!(
+            furthest(&shown, &positions) < 1e-5 * size,
+            "{time}: {:e}",
+            furthest(&shown, &positions) / size
+        );
+        assert!(largest_angle(&shown_normals, &normals) < 0.1, "{time}");
+    }
+}
+
+/// The same with a layer of two joints: their product bulges the arm.
+#[test]
+fn coupled_joints_survive_the_file_and_play_in_a_stock_viewer() {
+    let character = arm(1000).unwrap();
+    let rig = &character.rig;
+    let skeleton = rig.skeleton();
+    let shape = |pose: &Pose| -> Vec<Vec3> {
+        let turn = |joint: usize| pose.motion_of(skeleton, joint).rotation.w.abs().min(1.0).acos().sin();
+        let (first, second) = (turn(1), turn(2));
+        let amount = 0.05 * rig.mesh().size() * (first + 0.5 * second + 2.0 * first * second);
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
+        let rest = rig.mesh().positions().iter().zip(rig.mesh().normals());
+        let bulged = rest.map(|(p, n)| p.as_dvec3() + amount * n.as_dvec3());
+        bulged.enumerate().map(|(vertex, p)| skinning.position(vertex, p).as_vec3()).collect()
+    };
+    let held_out = character.multi_joint_poses(6, 8);
+    let poses = character.single_joint_poses(4).into_iter().chain(character.multi_joint_poses(20, 7));
+    let examples = poses.map(|NamedPose { name, pose }| {
+        let positions = shape(&pose);
+        Example { name, pose, positions, normals: None, inverted: None }
+    });
+    let training = ExampleSet::new(rig.clone(), examples.collect()).unwrap();
+    let fitted = fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+        .unwrap()
+        .model;
+    assert!(fitted.layers().iter().any(|layer| layer.driver.combine == Combine::Product));
+
+    let times: Vec<f64> = (0..held_out.len()).map(|i| i as f64).collect();
+    let poses: Vec<_> = held_out.iter().map(|named| named.pose.clone()).collect();
+    let file = RigFile::from_rig(rig.clone(), "arm").unwrap().with_clip("poses", &times, &poses).unwrap();
+    let (bytes, _) = model_glb(&file, &fitted, &ModelWriteOptions::default()).unwrap();
+    let (read_file, read) = model_of(document(&bytes)).unwrap();
+    assert_eq!(read, fitted);
+    let viewer = Viewer::open(&bytes);
+    let mut evaluator = Evaluator::new(Arc::new(read));
+    for &time in &times {
+        let pose = read_file.sample(&read_file.clips()[0], time);
+        let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
+        evaluator.evaluate(&pose, &mut positions, None);
+        let scene = read_file.layout().scene_from_mesh;
+        for p in &mut positions {
+            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
+        }
+        let (shown, _, _) = viewer.show(0, time as f32);
+        assert!(furthest(&shown, &positions) < 1e-5 * rig.mesh().size(), "{time}");
+    }
+}

@@ -1,0 +1,124 @@
+//! Models transferred without a command: values in, outcome out.
+
+use eigenskin::deformers::Base;
+use std::sync::Arc;
+
+use eigenskin::characters::truth::SweptSkin;
+use eigenskin::characters::{Character, arm, square_bar};
+use eigenskin::examples::ExampleSet;
+use eigenskin::gltf::RigFile;
+use eigenskin::jobs::transfer::{
+    Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings,
+};
+use eigenskin::method::{EigenSkinParams, fit_examples};
+use eigenskin::progress::{Cancelled, Unwatched};
+use eigenskin::rig_source::{OpenedRig, RigSource};
+use eigenskin::transfer::TransferError;
+
+use crate::stop::Stop;
+
+fn truth(character: &Character) -> ExampleSet {
+    SweptSkin::new(character).examples(character.single_joint_poses(2)).unwrap()
+}
+
+/// A model of a fine arm, for a coarse one; the true shapes are of the coarse one.
+fn to_coarse(settings: TransferSettings) -> Transfer {
+    let (fine, coarse) = (arm(1_500).unwrap(), arm(400).unwrap());
+    let model = fit_examples(&truth(&fine), &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+        .unwrap()
+        .model;
+    let file = RigFile::from_rig(coarse.rig.clone(), "coarse").unwrap();
+    Transfer {
+        model: Arc::new(model),
+        target: OpenedRig { file, guessed: None },
+        truth: Some(Arc::new(truth(&coarse))),
+        settings,
+    }
+}
+
+fn relative_error(outcome: &TransferOutcome) -> f64 {
+    outcome.evaluation.as_ref().unwrap().relative_error.unwrap()
+}
+
+#[test]
+fn a_coarse_arm_gets_the_model_of_a_fine_one() {
+    let job = to_coarse(TransferSettings { per_vertex: Some(3), ..TransferSettings::default() });
+    let outcome = job.run(&Unwatched).unwrap();
+    assert!(outcome.transferred.model.most_tuples_per_vertex() <= 3);
+    let error = relative_error(&outcome);
+    assert!(error < 0.5, "{error}");
+    let json = serde_json::to_value(&outcome).unwrap();
+    let mut names: Vec<&str> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    names.sort_unstable();
+    let expected = [
+        "against",
+        "bytes",
+        "components",
+        "evaluation",
+        "largest_gap",
+        "most_per_vertex",
+        "source_components",
+        "targets",
+        "vertices",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(json["bytes"], outcome.glb.len());
+
+    // True shapes of the fine mesh say much the same.
+    let of_fine = Arc::new(truth(&arm(1_500).unwrap()));
+    let other = Transfer { truth: Some(of_fine), ..job.clone() }.run(&Unwatched).unwrap();
+    assert!((0.7..1.4).contains(&(relative_error(&other) / error)));
+
+    // What is written is that model.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("coarse.glb");
+    outcome.write(&path).unwrap();
+    let (_, read) = eigenskin::io::read_model(&path).unwrap();
+    assert_eq!(read.component_count(), outcome.transferred.model.component_count());
+}
+
+#[test]
+fn files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let job = to_coarse(TransferSettings::default());
+    let outcome = job.run(&Unwatched).unwrap();
+    outcome.write(at("model.glb")).unwrap();
+    eigenskin::io::write_rig(&at("coarse.glb"), &job.target.file).unwrap();
+    let inputs = TransferInputs {
+        model: at("model.glb"),
+        target: RigSource::new(at("coarse.glb")),
+        truth: None,
+        frames: None,
+    };
+    let again = Transfer::open(&inputs, TransferSettings::default()).unwrap().run(&Unwatched).unwrap();
+    let count = |outcome: &TransferOutcome| outcome.transferred.model.component_count();
+    assert_eq!(count(&again), count(&outcome));
+    assert!(again.evaluation.is_none() && again.largest_gap() < 1e-6);
+}
+
+#[test]
+fn another_character_is_refused() {
+    let job = to_coarse(TransferSettings::default());
+    let bar = RigFile::from_rig(square_bar().unwrap().rig, "bar").unwrap();
+    let error = Transfer { target: OpenedRig { file: bar, guessed: None }, ..job.clone() }.run(&Unwatched);
+    assert!(matches!(error, Err(TransferJobError::Transfer(TransferError::MissingJoint { .. }))));
+    let settings = TransferSettings { averaging: f64::NAN, ..TransferSettings::default() };
+    let error = Transfer { settings, ..job }.run(&Unwatched);
+    assert!(matches!(error, Err(TransferJobError::Averaging { .. })));
+}
+
+#[test]
+fn it_can_be_stopped() {
+    let job = to_coarse(TransferSettings::default());
+    assert!(matches!(job.run(&Stop), Err(TransferJobError::Cancelled(Cancelled))));
+}
+
+#[test]
+fn settings_go_through_json() {
+    let settings =
+        TransferSettings { per_vertex: Some(4), max_components: None, keep_weights: true, averaging: 0.25 };
+    let text = serde_json::to_string(&settings).unwrap();
+    assert_eq!(serde_json::from_str::<TransferSettings>(&text).unwrap(), settings);
+    assert_eq!(serde_json::from_str::<TransferSettings>("{}").unwrap(), TransferSettings::default());
+}
