@@ -1,11 +1,11 @@
 //! Models, rigs and simulated sets as files on disk.
 
 use eigenskin_gltf::conformance::cases;
-use eigenskin_gltf::{DroppedPose, FileKind, PoseRecord, ReadOptions, SimulationRecord};
+use eigenskin_gltf::{DroppedPose, FileKind, ModelWriteOptions, PoseRecord, ReadOptions, SimulationRecord};
 use eigenskin_io::{read_examples, read_simulation, write_simulated_examples};
 use serde_json::json;
 
-use crate::support::cases::{assert_same_set, document, examples_of, file_of, options};
+use crate::support::cases::{assert_same_set, document, examples_of, file_of};
 
 #[test]
 fn a_simulation_travels_with_its_set() {
@@ -65,7 +65,7 @@ fn files_on_disk() {
     let case = cases::random_case(5).unwrap();
     let file = file_of(&case);
     let path = folder.path().join("model.glb");
-    let report = eigenskin_io::write_model(&path, &file, &case.model, &options(&case)).unwrap();
+    let report = eigenskin_io::write_model(&path, &file, &case.model, &ModelWriteOptions::default()).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().len() as usize, report.bytes);
     assert_eq!(eigenskin_io::read_model(&path).unwrap().1, *case.model);
     assert_eq!(eigenskin_io::file_kind(&path).unwrap(), FileKind::Model);
