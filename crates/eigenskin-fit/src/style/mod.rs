@@ -21,7 +21,7 @@ mod views;
 
 pub use error::StyleError;
 pub use frames::{Extrapolation, Found};
-pub use joints::MatchedBy;
+pub use joints::{JointMatch, MatchedBy, match_joints};
 pub use map::StyleMap;
 pub use report::{StyleReport, Transferred};
 pub use views::Space;

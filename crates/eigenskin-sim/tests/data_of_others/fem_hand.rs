@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::progress::Unwatched;

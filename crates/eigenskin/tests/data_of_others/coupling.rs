@@ -27,7 +27,7 @@ fn with(set: &ExampleSet, more: &ExampleSet, chosen: &[usize]) -> ExampleSet {
     ExampleSet::new(set.rig().clone(), examples).unwrap()
 }
 
-fn fit(set: &ExampleSet, coupling: Coupling, budget: Budget) -> EigenSkinFit {
+fn fit(set: &ExampleSet, coupling: Coupling, budget: Budget) -> Fit {
     fit_examples(
         set,
         &Base::default(),
