@@ -1,8 +1,7 @@
 //! Options of the parameterization by joints.
 
 use anyhow::Result;
-use eigenskin::basis::IcaParams;
-use eigenskin::method::{ParameterizationParams, SignalBasis};
+use eigenskin::method::{IcaParams, ParameterizationParams, SignalBasis};
 
 use super::options::{Method, WorksWith, check_options};
 

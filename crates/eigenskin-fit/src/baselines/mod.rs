@@ -74,6 +74,17 @@ pub struct SetErrors {
 }
 
 /// Measures the methods that need no examples on every set: rigid, linear blend, dual quaternion.
+///
+/// ```
+/// use eigenskin_core::Unwatched;
+/// use eigenskin_fit::baselines::skinning_baselines;
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// for method in skinning_baselines(&[&examples], &Unwatched)? {
+///     println!("{:?}: {:.4}", method.method, method.on[0].errors.rmse);
+/// }
+/// # Ok::<(), eigenskin_core::Cancelled>(())
+/// ```
 pub fn skinning_baselines(
     sets: &[&ExampleSet],
     progress: &dyn Progress,

@@ -3,5 +3,5 @@
 mod ica;
 mod pca;
 
-pub use ica::{IcaParams, IndependentComponents, independent_components};
+pub use ica::{IcaParams, independent_components};
 pub use pca::{ComponentFields, PrincipalComponents};

@@ -27,7 +27,7 @@ pub struct StoreError {
 
 /// Why not all tiles were looked at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TileError {
+pub(crate) enum TileError {
     /// Stored fields that cannot be read again.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -51,7 +51,7 @@ enum Values {
 }
 
 /// Some examples at neighbouring places.
-pub struct Tile<'a> {
+pub(crate) struct Tile<'a> {
     /// the places
     pub places: Range<usize>,
     /// `example`, in the order asked for
@@ -140,7 +140,7 @@ impl Fields {
     /// Does something with every tile of `examples` that is `wanted`, several at once, and gives the
     /// results (of about `result_bytes` each) to `merge` in the order of the places: sums do not depend
     /// on the number of threads.
-    pub fn fold_tiles<R: Send>(
+    pub(crate) fn fold_tiles<R: Send>(
         &self,
         examples: &[usize],
         result_bytes: usize,

@@ -8,11 +8,10 @@ pub(crate) mod pulled_back;
 mod set_displacements;
 pub(crate) mod tall_matrix;
 
-pub use fields::{FieldStore, Fields, StoreError, TileError};
+pub(crate) use fields::TileError;
+pub use fields::{FieldStore, Fields, StoreError};
 pub use observations::{Observations, ObservationsError};
-pub use pulled_back::{PullBackError, PulledBack, pull_back, pull_back_skinned};
+pub use pulled_back::{PullBackError, PulledBack, pull_back};
 pub use set_displacements::{
-    PULLING_BACK, PulledExample, RestDisplacements, RestSkin, SkinPoints, rest_displacements,
-    skinned_displacements,
+    PULLING_BACK, PulledExample, RestDisplacements, RestSkin, SkinPoints, skinned_displacements,
 };
-pub use tall_matrix::{HeldFields, TallMatrix};

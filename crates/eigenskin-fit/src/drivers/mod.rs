@@ -6,8 +6,9 @@ mod outputs;
 mod rbf;
 mod samples;
 
-pub use centres::{farthest_samples, fit_rbf_on_centres};
+pub(crate) use centres::fit_rbf_on_centres;
 pub(crate) use clamp::clamp_beyond;
 pub(crate) use outputs::with_outputs;
-pub use rbf::{MANY, RbfError, RbfFit, RbfParams, Ridge, TailChoice, Width, fit_rbf};
+pub(crate) use rbf::MANY;
+pub use rbf::{RbfError, RbfFit, RbfParams, Ridge, TailChoice, Width, fit_rbf};
 pub use samples::Samples;

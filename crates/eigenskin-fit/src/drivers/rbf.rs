@@ -146,6 +146,20 @@ const TAIL_RANK: f64 = 1e-4;
 pub(super) const INTERPOLATING: &str = "fitting drivers";
 
 /// Interpolates `values` (`sample × output`, rest first and zero) over the samples.
+///
+/// ```
+/// use eigenskin_core::driver::FeatureGroup;
+/// use eigenskin_core::{Pose, Skeleton, Unwatched};
+/// use eigenskin_fit::drivers::{RbfParams, Samples, fit_rbf};
+///
+/// let at = |smile: f64| Pose { world_from_joint: Vec::new(), controls: vec![smile] };
+/// let samples = Samples::measure(vec![FeatureGroup::control(0, 0.0)], &Skeleton::empty(), &[at(0.5), at(1.0)]);
+/// let fit = fit_rbf(&samples, &[0.0, 0.3, 2.0], &RbfParams::default(), &Unwatched)?;
+/// let mut amount = [0.0];
+/// fit.driver.evaluate_features(&[1.0], &[0.0], &mut amount);
+/// assert!((amount[0] - 2.0).abs() < 1e-6);
+/// # Ok::<(), eigenskin_fit::drivers::RbfError>(())
+/// ```
 pub fn fit_rbf(
     samples: &Samples,
     values: &[f64],

@@ -26,7 +26,7 @@ use crate::metrics::evaluate_against;
 pub struct Choice {
     /// how to learn
     pub method: Method,
-    /// displacement fields in all, where that was limited
+    /// components in all, where that was limited
     pub most_components: Option<usize>,
     /// parts that examples were left out in
     pub folds: usize,
@@ -129,7 +129,7 @@ const AS_GOOD: f64 = 1.02;
 const MUCH_BETTER: f64 = 0.9;
 
 /// Tries methods, then kernels, ridges and (unless `budget_is_given`) budgets of the best one. `start` is
-/// how EigenSkin would learn; its limits, normals and interpolation hold for the others too.
+/// how EigenSkin would learn; its limit per vertex and its normals hold for the others too.
 ///
 /// ```
 /// use eigenskin_core::{deformers::Base, progress::Unwatched};

@@ -43,6 +43,7 @@ pub use warning::FitWarning;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::basis::IcaParams;
 use crate::displacements::Observations;
 
 /// How to learn.
@@ -82,8 +83,20 @@ pub enum Learnt {
     Parameterization(ParameterizationReport),
 }
 
-/// Learns a model from what was observed, wherever that is kept, with at most `most_components`
-/// displacement fields in all.
+/// Learns a model from what was observed, wherever that is kept, with at most `most_components` in all.
+///
+/// ```
+/// use eigenskin_core::{Base, Unwatched};
+/// use eigenskin_fit::{Method, Observations, PsdParams, fit};
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// let method = Method::Psd(PsdParams::default());
+/// let seen = Observations::of(&examples, &Base::default(), method.allows_compromise(), &Unwatched)?;
+/// let whole = fit(&seen, &method, None, &Unwatched)?.model;
+/// let small = fit(&seen, &method, Some(4), &Unwatched)?.model;
+/// assert!(small.component_count() == 4 && whole.component_count() > 4);
+/// # Ok::<(), eigenskin_fit::FitError>(())
+/// ```
 pub fn fit(
     seen: &Observations,
     method: &Method,

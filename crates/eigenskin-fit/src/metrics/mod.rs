@@ -190,6 +190,20 @@ pub fn evaluate_through(
 /// closed form that chooses kernel widths still has the example in its basis.)
 ///
 /// `fit` is given a [`Progress`] too: what it does counts as leaving out.
+///
+/// ```
+/// use eigenskin_core::{Base, ExampleSet, Progress, Unwatched};
+/// use eigenskin_fit::metrics::leave_one_out;
+/// use eigenskin_fit::{FitError, Method, fit_examples};
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// let fit = |others: &ExampleSet, progress: &dyn Progress| {
+///     Ok::<_, FitError>(fit_examples(others, &Base::default(), &Method::default(), progress)?.model)
+/// };
+/// let errors = leave_one_out(&examples, fit, &Unwatched)?;
+/// assert_eq!(errors.poses, examples.len());
+/// # Ok::<(), FitError>(())
+/// ```
 pub fn leave_one_out<E: From<ExamplesError> + From<Cancelled> + Send>(
     examples: &ExampleSet,
     fit: impl Fn(&ExampleSet, &dyn Progress) -> Result<Model, E> + Sync,

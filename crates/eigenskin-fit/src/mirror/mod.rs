@@ -117,6 +117,34 @@ const FILL_ROUNDS: usize = 50;
 
 impl Mirror {
     /// Finds the two sides.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
+    /// use eigenskin_core::{Influence, Joint, Mesh, Rig, Skeleton, SkinWeights, Unwatched};
+    /// use eigenskin_fit::mirror::{Mirror, MirrorParams};
+    ///
+    /// let positions = [-1.0, 0.0, 1.0].map(|x: f32| Vec3::new(x, 1.0 - x.abs(), 0.0)).to_vec();
+    /// let mesh = Mesh::new(positions, vec![[0, 2, 1]], None)?;
+    /// let joint = |name: &str, x: f64| Joint {
+    ///     name: name.to_string(),
+    ///     parent: None,
+    ///     reference: None,
+    ///     joint_from_rest: DAffine3::from_translation(DVec3::new(-x, 0.0, 0.0)),
+    /// };
+    /// let skeleton = Skeleton::new(vec![joint("wing.L", 1.0), joint("wing.R", -1.0)])?;
+    /// let all = |joint| vec![Influence { joint, weight: 1.0 }];
+    /// let (weights, _) = SkinWeights::new(2, vec![all(1), all(0), all(0)])?;
+    /// let rig = Arc::new(Rig::new(mesh, skeleton, weights, Vec::new())?);
+    ///
+    /// let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched)?;
+    /// assert_eq!(mirror.joints(), [Some(1), Some(0)]);
+    /// let mut pose = rig.rest_pose();
+    /// pose.world_from_joint[0] *= DAffine3::from_quat(DQuat::from_rotation_z(0.5));
+    /// let turn = DAffine3::from_quat(DQuat::from_rotation_z(-0.5));
+    /// assert!(mirror.pose(&pose)?.world_from_joint[1].matrix3.abs_diff_eq(turn.matrix3, 1e-9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(rig: Arc<Rig>, params: &MirrorParams, progress: &dyn Progress) -> Result<Self, MirrorError> {
         let good = params.plane.is_none_or(|plane| plane.axis < 3 && plane.centre.is_finite());
         if !good || !params.tolerance.is_finite() || params.tolerance < 0.0 {

@@ -122,7 +122,7 @@ pub enum SolveWeightsError {
 }
 
 /// Influences that can be asked for.
-pub const MOST_INFLUENCES: usize = 12;
+const MOST_INFLUENCES: usize = 12;
 /// Gains below this share of a point's error are no reason to change its weights.
 const WORTH_CHANGING: f64 = 1e-6;
 /// Errors below this share of the size are rounding.

@@ -46,7 +46,7 @@ impl StyleMap {
     /// use eigenskin_core::progress::Unwatched;
     /// use eigenskin_fit::style::{StyleMap, StyleParams};
     ///
-    /// let arm = arm(200)?;
+    /// let arm = arm(300)?;
     /// let first = SweptSkin::new(&arm).examples(arm.single_joint_poses(3))?;
     /// let mut fuller = first.examples().to_vec();
     /// fuller.iter_mut().flat_map(|example| &mut example.positions).for_each(|p| p.y *= 1.1);

@@ -142,7 +142,7 @@ pub enum SuggestError {
 const COMPARING: &str = "comparing poses";
 
 /// Candidates are compared with each other, all pairs.
-pub const MOST_CANDIDATES: usize = 4000;
+const MOST_CANDIDATES: usize = 4000;
 
 /// What is left of the uncertainty when nothing more is suggested.
 const NOTHING_LEFT: f64 = 1e-9;

@@ -165,7 +165,7 @@ const MOST_FAR: f64 = 0.02;
 /// use eigenskin_fit::method::{Method, fit_examples};
 /// use eigenskin_fit::transfer::{TransferParams, transfer_model};
 ///
-/// let (fine, coarse) = (arm(600)?, arm(200)?);
+/// let (fine, coarse) = (arm(600)?, arm(300)?);
 /// let examples = SweptSkin::new(&fine).examples(fine.single_joint_poses(2))?;
 /// let fit = fit_examples(&examples, &Base::default(), &Method::default(), &Unwatched)?;
 /// let transferred = transfer_model(&fit.model, &coarse.rig, &TransferParams::default(), &[], &Unwatched)?;

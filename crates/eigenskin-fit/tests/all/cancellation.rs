@@ -17,14 +17,12 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::baselines::{add_leave_one_out, learnt_baselines, psd_baselines, skinning_baselines};
-use eigenskin_fit::basis::IcaParams;
 use eigenskin_fit::displacements::black_box::{InversionParams, invert};
 use eigenskin_fit::displacements::{Observations, ObservationsError};
-use eigenskin_fit::method::choose_method;
-use eigenskin_fit::method::{BudgetError, Limits, WrittenSize, components_within};
 use eigenskin_fit::method::{
-    Coupling, DeltaSpace, EigenSkinParams, FitError, Method, ParameterizationParams, PrototypeParams,
-    PsdParams, SignalBasis, fit, fit_examples,
+    BudgetError, Coupling, DeltaSpace, EigenSkinParams, FitError, IcaParams, Limits, Method,
+    ParameterizationParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize, choose_method,
+    components_within, fit, fit_examples,
 };
 use eigenskin_fit::metrics::{evaluate_against, evaluate_each, leave_one_out};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane};
@@ -225,7 +223,7 @@ fn everything_beside_fits_stops_at_any_step() {
     check("suggestions", &work);
 
     let model = fit_examples(&set, &Base::default(), &Method::default(), &Unwatched).unwrap().model;
-    let coarse = arm(120).unwrap().rig;
+    let coarse = arm(500).unwrap().rig;
     let mut params = TransferParams::default();
     params.budget.per_vertex = Some(4);
     let work: Work = Box::new(|p| end(transfer_model(&model, &coarse, &params, &[], p)));

@@ -13,7 +13,6 @@ mod mirror;
 mod no_allocation;
 mod outside_numbers;
 mod parameterization;
-mod powell;
 mod psd;
 mod psd_errors;
 mod psd_merged;

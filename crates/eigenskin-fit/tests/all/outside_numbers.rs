@@ -1,12 +1,9 @@
-//! PCA and radial interpolation against numpy and scipy (fixtures/make_fixtures.py).
+//! Radial interpolation against scipy (fixtures/make_fixtures.py).
 
 use eigenskin_core::driver::{FeatureGroup, Kernel};
-use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skeleton::Skeleton;
-use eigenskin_fit::basis::PrincipalComponents;
-use eigenskin_fit::displacements::HeldFields;
 use eigenskin_fit::drivers::{RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
 use serde_json::Value;
 
@@ -20,29 +17,6 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 fn rows(value: &Value) -> Vec<Vec<f64>> {
     value.as_array().unwrap().iter().map(numbers).collect()
-}
-
-#[test]
-fn principal_components_equal_numpys_svd() {
-    let data = fixture(include_str!("../fixtures/pca.json"));
-    let fields: Vec<Vec3> = rows(&data["fields"])
-        .iter()
-        .flat_map(|row| {
-            row.chunks_exact(3).map(|p| Vec3::new(p[0] as f32, p[1] as f32, p[2] as f32)).collect::<Vec<_>>()
-        })
-        .collect();
-    let held = HeldFields::new(fields, 6);
-    let found = PrincipalComponents::of(&held.matrix(), None, &Unwatched).unwrap();
-    let shown = found.fields_and_coordinates(&held.matrix(), found.count(), &Unwatched).unwrap();
-    let expected = numbers(&data["singular_values"]);
-    assert_eq!(found.count(), expected.len());
-    for (component, expected_field) in rows(&data["components"]).iter().enumerate() {
-        let relative = (found.singular_values[component] - expected[component]).abs() / expected[0];
-        assert!(relative < 1e-10, "singular value {component}: {relative:e}");
-        let field: Vec<f64> = shown.fields[component].iter().flat_map(DVec3::to_array).collect();
-        let worst = field.iter().zip(expected_field).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(worst < 1e-10, "component {component}: {worst:e}");
-    }
 }
 
 fn two_controls(rows: &[Vec<f64>]) -> Samples {
@@ -173,44 +147,5 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         let mut out = [1.0];
         fit.driver.evaluate_features(&[0.0, 0.0], &[0.0, 0.0], &mut out);
         assert!(out[0].abs() < 1e-6, "{}", out[0]);
-    }
-}
-
-/// The first components of many examples, by randomised range finding, are those of the Gram matrix.
-#[test]
-fn few_components_of_many_examples_are_the_first_of_all() {
-    let (examples, points) = (400, 150);
-    // Forty directions that fall off slowly, and noise.
-    let wave = |a: usize, b: usize| ((a * 37 + 11 * b * b + a * b) as f64 * 0.7).sin();
-    let fields: Vec<Vec3> = (0..examples)
-        .flat_map(|example| {
-            (0..points).map(move |point| {
-                let at = |axis: usize| {
-                    let sum: f64 = (0..40)
-                        .map(|k| 0.8f64.powi(k as i32) * wave(example, k) * wave(3 * point + axis, k + 50))
-                        .sum();
-                    (sum + 1e-4 * wave(example * 7 + 1, 3 * point + axis)) as f32
-                };
-                Vec3::new(at(0), at(1), at(2))
-            })
-        })
-        .collect();
-    let held = HeldFields::new(fields, examples);
-    let all = PrincipalComponents::of(&held.matrix(), None, &Unwatched).unwrap();
-    let few = PrincipalComponents::of(&held.matrix(), Some(12), &Unwatched).unwrap();
-    assert_eq!(few.count(), 12);
-    assert!(all.count() > 100, "{}", all.count());
-    for component in 0..12 {
-        let relative = few.singular_values[component] / all.singular_values[component] - 1.0;
-        assert!(relative.abs() < 1e-9, "singular value {component}: {relative:e}");
-    }
-    let energy = |components: &PrincipalComponents| components.energy_after(12);
-    assert!((energy(&few) / energy(&all) - 1.0).abs() < 1e-6, "{} {}", energy(&few), energy(&all));
-    let [of_all, of_few] =
-        [&all, &few].map(|c| c.fields_and_coordinates(&held.matrix(), 12, &Unwatched).unwrap());
-    for component in 0..12 {
-        let pairs = of_all.fields[component].iter().zip(&of_few.fields[component]);
-        let worst = pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-        assert!(worst < 1e-6, "component {component}: {worst:e}");
     }
 }

@@ -19,9 +19,9 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{Influence, SkinWeights};
-use eigenskin_fit::basis::IcaParams;
 use eigenskin_fit::displacements::skinned_displacements;
 use eigenskin_fit::drivers::{RbfParams, Ridge};
+use eigenskin_fit::method::IcaParams;
 use eigenskin_fit::method::{FitError, ParameterizationParams, SignalBasis};
 use eigenskin_fit::metrics::evaluate_against;
 

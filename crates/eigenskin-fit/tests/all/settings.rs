@@ -8,13 +8,11 @@ use eigenskin_core::driver::{FeatureScale, Kernel, Representation};
 use eigenskin_core::glam::{DMat3, DVec3};
 use eigenskin_core::model::Frame;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::basis::IcaParams;
 use eigenskin_fit::displacements::black_box::InversionParams;
 use eigenskin_fit::drivers::{RbfParams, Ridge, TailChoice, Width};
-use eigenskin_fit::method::Limits;
 use eigenskin_fit::method::{
-    Budget, Coupling, DeltaSpace, EigenSkinParams, Method, ParameterizationParams, PoseFeature,
-    PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
+    Budget, Coupling, DeltaSpace, EigenSkinParams, IcaParams, Limits, Method, ParameterizationParams,
+    PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
 };
 use eigenskin_fit::mirror::{MirrorParams, MirrorPlane};
 use eigenskin_fit::solve_weights::SolveWeightsParams;
