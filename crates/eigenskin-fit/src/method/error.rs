@@ -181,6 +181,8 @@ impl FitError {
 impl From<ObservationsError> for FitError {
     fn from(error: ObservationsError) -> Self {
         match error {
+            // Sets are not empty, so all their examples were at rest.
+            ObservationsError::Examples(ExamplesError::Empty) => Self::NothingMoves,
             ObservationsError::Examples(error) => Self::Examples(error),
             ObservationsError::PullBack(error) => Self::PullBack(error),
             ObservationsError::Cancelled(cancelled) => Self::Cancelled(cancelled),
