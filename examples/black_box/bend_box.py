@@ -2,7 +2,7 @@
 """A black box for eigenskin with nothing but Python's standard library.
 
 Linear blending, after a bulge along the rest normals that grows where two joints meet and one of
-them bends. A model for boxes of your own; docs/black_box.md tells the protocol.
+them bends. A model for boxes of your own; docs/use/deformers.md tells the protocol.
 
     [[deformer]]
     kind = "external"

@@ -8,7 +8,7 @@
 Needs Python 3.11 and `pip install 'bpy==4.5.*'`. Mesh, armature and vertex groups are built from what
 eigenskin tells; the points of a call become a shape key, as corrections are played later. Modifiers
 act in this order: armature, lattice, corrective smooth, and those of an object in a .blend file.
-docs/black_box.md tells the protocol.
+docs/use/deformers.md tells the protocol.
 """
 
 import argparse

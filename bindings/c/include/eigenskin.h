@@ -6,7 +6,7 @@
  *
  *     eigenskin_model_load -> eigenskin_character_new -> eigenskin_set_joints -> eigenskin_evaluate
  *
- * How to build and link the library: docs/c.md. A complete program: bindings/c/examples/skin.c.
+ * How to build and link the library: docs/use/c.md. A complete program: bindings/c/examples/skin.c.
  *
  * Threads: models never change and may be used by any number of threads at once. A character may be used
  * by any thread, but by one at a time. Functions keep no pointer that they are given.

@@ -1,4 +1,4 @@
-//! A black box as people write it: a TOML file with one table per deformer (docs/black_box.md).
+//! A black box as people write it: a TOML file with one table per deformer (docs/use/deformers.md).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A black box in another process (docs/black_box.md): started once, asked by a line of JSON and the
+//! A black box in another process (docs/use/deformers.md): started once, asked by a line of JSON and the
 //! points, answered likewise.
 //!
 //! Three threads keep the pipes flowing, so that a program that hangs can be given up on. Whatever

@@ -188,9 +188,9 @@ fn the_header_declares_what_the_library_exports() {
 #[test]
 fn the_example_of_the_documentation_works() {
     let source = folder().join("examples/skin.c");
-    let documentation = std::fs::read_to_string(folder().join("../../docs/c.md")).unwrap();
+    let documentation = std::fs::read_to_string(folder().join("../../docs/use/c.md")).unwrap();
     let code = std::fs::read_to_string(&source).unwrap();
-    assert!(documentation.contains(&format!("```c\n{code}```")), "docs/c.md shows another program");
+    assert!(documentation.contains(&format!("```c\n{code}```")), "docs/use/c.md shows another program");
     let place = tempfile::tempdir().unwrap();
     let path = |name: &str| place.path().join(name);
     compile(&[source], &path("skin"));

@@ -187,7 +187,7 @@ fn mistakes_are_named() {
 /// The example of the documentation, on the arm that it speaks of.
 #[test]
 fn the_documented_box_works() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/black_box.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/use/deformers.md");
     let page = std::fs::read_to_string(page).unwrap();
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = tempfile::tempdir().unwrap();

@@ -88,9 +88,8 @@ impl BakeOutcome {
         if self.file.kind != FileKind::Model {
             return Ok((rig_glb(&self.file)?, Vec::new()));
         }
-        let defaults = ModelWriteOptions::default();
-        let bake_rate = self.rate.unwrap_or(0.0).max(defaults.bake_rate);
-        let options = ModelWriteOptions { bake_rate, ..defaults };
+        let least = ModelWriteOptions::default().bake_rate;
+        let options = ModelWriteOptions { bake_rate: self.rate.unwrap_or(least).max(least) };
         let (glb, report) = model_glb(&self.file, &self.model, &options)?;
         Ok((glb, report.warnings.into_iter().map(BakeWarning::Model).collect()))
     }
