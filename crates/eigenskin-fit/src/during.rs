@@ -43,7 +43,7 @@ impl<'a> Small<'a> {
     /// One more thing is done.
     pub fn next(&self) -> Result<(), Cancelled> {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
-        if done % BETWEEN_STEPS != 0 && done != self.count {
+        if !done.is_multiple_of(BETWEEN_STEPS) && done != self.count {
             return Ok(());
         }
         self.progress.step(Step { doing: self.doing, done, count: Some(self.count) })
