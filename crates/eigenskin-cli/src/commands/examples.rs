@@ -53,7 +53,7 @@ struct SculptArgs {
     #[arg(long, value_name = "MESH")]
     rest: Option<PathBuf>,
     /// The base that the sculpt was made after, to pull it back through: a deformer-stack file (.toml)
-    #[arg(long, alias = "through", value_name = "BASE")]
+    #[arg(long, value_name = "BASE")]
     base: Option<BaseChoice>,
     // Last, as its heading in the help holds for all that follows.
     #[command(flatten)]
@@ -268,7 +268,12 @@ fn with_options(error: EditExamplesError) -> anyhow::Error {
             MirrorError::Unpaired { .. } => " (--pair)",
             _ => "",
         },
-        E::ReplaceNeedsNames | E::OtherSideDiffers { .. } => " (--replace)",
+        E::OtherSideDiffers { .. } => " (--replace)",
+        E::ReplaceNeedsNames => {
+            return anyhow!(
+                "--replace needs the names of the examples to mirror, else both sides would change places"
+            );
+        }
         _ => "",
     };
     anyhow!("{error}{option}")

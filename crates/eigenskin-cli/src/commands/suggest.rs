@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, short, value_name = "OUT.glb")]
     output: Option<PathBuf>,
     /// Write the poses as JSON, for examples add --pose
-    #[arg(long, alias = "poses", value_name = "FILE.json")]
+    #[arg(long, value_name = "FILE.json")]
     write_poses: Option<PathBuf>,
     #[command(flatten)]
     ranges: RangeArgs,

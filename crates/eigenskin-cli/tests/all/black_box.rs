@@ -1,4 +1,4 @@
-//! Sculpts made after deformers, as an artist types it: `--through`, `--base`, `check --pose`.
+//! Sculpts made after deformers, as an artist types it: `--base`, `check --pose`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -125,10 +125,10 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     desk.sculpt(0, "chain.toml", "half.obj");
     let known = desk.sculpt(1, "chain.toml", "bent.obj");
     desk.json(
-        "examples add rig.glb half.obj --pose poses.json --pose-name half --through chain.toml -o set.glb",
+        "examples add rig.glb half.obj --pose poses.json --pose-name half --base chain.toml -o set.glb",
     );
     let added =
-        desk.json("examples add set.glb bent.obj --pose poses.json --pose-name bent --through chain.toml");
+        desk.json("examples add set.glb bent.obj --pose poses.json --pose-name bent --base chain.toml");
     assert_eq!(added["inversion"]["through"], "fleshy");
     assert!(added["inversion"]["calls"].as_u64().unwrap() < 200, "{added}");
 
@@ -155,14 +155,14 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     // A sculpt that was added without the box is pulled back through it now; two boxes are a question.
     desk.sculpt(1, "chain.toml", "other.obj");
     desk.json(
-        "examples add rig.glb half.obj --pose poses.json --pose-name half --through chain.toml -o mixed.glb",
+        "examples add rig.glb half.obj --pose poses.json --pose-name half --base chain.toml -o mixed.glb",
     );
     desk.json("examples add mixed.glb other.obj --pose poses.json --pose-name bent");
     let mixed = desk.json("fit rig.glb --examples mixed.glb -o mixed-model.glb --method psd");
     assert!(mixed["training"]["model"]["max_of_100"].as_f64().unwrap() < 0.01, "{mixed}");
     assert_eq!(read_model(&desk.file("mixed-model.glb")).unwrap().1.base().name(), "fleshy");
     std::fs::write(desk.file("second.toml"), CHAIN.replace("fleshy", "bony")).unwrap();
-    desk.json("examples replace mixed.glb other other.obj --through second.toml");
+    desk.json("examples replace mixed.glb other other.obj --base second.toml");
     let message = desk.refused("fit rig.glb --examples mixed.glb -o refused.glb --method psd", "refused.glb");
     assert!(
         message.contains("fleshy") && message.contains("bony") && message.contains("--base"),
@@ -233,9 +233,7 @@ fn another_program_is_the_box() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/black_box/bend_box.py");
     write_program(&desk, "bend", &python, script.to_str().unwrap(), 60.0);
     desk.sculpt(1, "bend.toml", "bent.obj");
-    desk.json(
-        "examples add rig.glb bent.obj --pose poses.json --pose-name bent --through bend.toml -o set.glb",
-    );
+    desk.json("examples add rig.glb bent.obj --pose poses.json --pose-name bent --base bend.toml -o set.glb");
     // No file starts a program.
     let message = desk.refused("fit rig.glb --examples set.glb -o model.glb --method psd", "model.glb");
     assert!(message.contains("--base FILE.toml") && message.contains("bend"), "{message}");
@@ -278,7 +276,7 @@ fn programs_that_fail_leave_nothing_behind() {
         std::fs::write(desk.file(&format!("{name}.py")), script).unwrap();
         write_program(&desk, name, &python, &format!("{name}.py"), 2.0);
         let line = format!(
-            "examples add rig.glb bent.obj --pose poses.json --pose-name bent --through {name}.toml -o set.glb"
+            "examples add rig.glb bent.obj --pose poses.json --pose-name bent --base {name}.toml -o set.glb"
         );
         let start = std::time::Instant::now();
         let message = desk.refused(&line, "set.glb");
@@ -291,7 +289,7 @@ fn programs_that_fail_leave_nothing_behind() {
 fn boxes_that_make_no_sense_are_refused() {
     let desk = Desk::new();
     desk.sculpt(1, "chain.toml", "bent.obj");
-    let add = "examples add rig.glb bent.obj --pose poses.json --pose-name bent -o set.glb --through";
+    let add = "examples add rig.glb bent.obj --pose poses.json --pose-name bent -o set.glb --base";
     std::fs::write(desk.file("joint.toml"), CHAIN.replace("[-1, -1, -1]", "[-1, -1, -1]\nframe = \"elbo\""))
         .unwrap();
     std::fs::write(desk.file("kind.toml"), CHAIN.replace("delta-mush", "delta-mash")).unwrap();

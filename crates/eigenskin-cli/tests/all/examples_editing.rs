@@ -264,7 +264,7 @@ fn bad_input_is_refused_in_one_sentence_and_nothing_is_written() {
     refused("mirror set.glb", &["left and a right side", "--pair"]);
     refused("mirror set.glb --pair a", &["LEFT=RIGHT"]);
     refused("mirror set.glb --plane w", &["--plane", "\"w\""]);
-    refused("mirror set.glb --replace", &["name the examples to mirror"]);
+    refused("mirror set.glb --replace", &["--replace needs the names"]);
     refused("list rig.glb", &["a plain rig without examples"]);
 
     desk.done("mute set.glb bent far");

@@ -66,7 +66,7 @@ fn ranges_allow_the_same_poses() {
     let folder = tempfile::tempdir().unwrap();
     let made = folder.path().join("poses.json");
     let output = made.to_str().unwrap();
-    run(&["suggest", "inputs/leg-few.npz", "--ranges", "settings/ranges.toml", "--poses", output]);
+    run(&["suggest", "inputs/leg-few.npz", "--ranges", "settings/ranges.toml", "--write-poses", output]);
     let file = read_rig(&fixture("inputs/leg-few.npz"), &ReadOptions::default()).unwrap();
     let skeleton = file.rig().skeleton();
     let turn = |pose: &eigenskin::pose::Pose, joint: &str| {

@@ -31,7 +31,8 @@ fn the_loop_of_an_artist() {
     for round in 0..3 {
         let from = if round == 0 { &rig } else { &set };
         let json = path("next.json");
-        let found = json_of(&["suggest", from, "--clip", "range", "-n", "2", "-o", &next, "--poses", &json]);
+        let found =
+            json_of(&["suggest", from, "--clip", "range", "-n", "2", "-o", &next, "--write-poses", &json]);
         let suggestions = found["suggestions"].as_array().unwrap();
         assert_eq!(suggestions.len(), 2);
         // What the artist opens: the suggested keys as a clip.
