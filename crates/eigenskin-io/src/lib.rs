@@ -7,7 +7,7 @@
 pub mod atomic;
 pub mod box_file;
 pub mod bvh;
-pub mod error;
+mod error;
 pub mod external_box;
 pub mod frame_file;
 mod joint_map;
