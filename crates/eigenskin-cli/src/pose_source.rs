@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow};
-use eigenskin::articulation::NamedPose;
-use eigenskin::gltf::RigFile;
+use anyhow::anyhow;
 use eigenskin::pose_source::{ClipMoment, PoseSource, PoseSourceError};
 
 /// The pose of a sculpt.
@@ -47,13 +45,6 @@ impl PoseArgs {
             return Some(PoseSource::Clip { clip: clip.clone(), at, from: self.clip_from.clone() });
         }
         self.pose.clone().map(|path| PoseSource::File { path, name: self.pose_name.clone() })
-    }
-
-    /// All poses that were given, for the rig of `file`: the one chosen, or every pose of the JSON file, or
-    /// every key of the clip.
-    pub fn read_all(&self, file: &RigFile) -> Result<Vec<NamedPose>> {
-        let Some(source) = self.source() else { return Ok(Vec::new()) };
-        source.read_all(file).map_err(|error| with_options(&error))
     }
 }
 

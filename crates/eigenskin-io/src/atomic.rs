@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Writes `bytes` to `path`: into a temporary file beside it, flushed to the disk, then renamed.
 /// When anything fails the old file, if any, stays as it was.
-pub fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+pub fn write_file(path: impl AsRef<Path>, bytes: &[u8]) -> std::io::Result<()> {
+    let path = path.as_ref();
     let mut file = FileInProgress::new(path)?;
     file.write_all(bytes)?;
     file.finish()
@@ -195,7 +196,7 @@ mod tests {
         assert!(write_file(&path, b"new").is_err());
         assert_eq!(std::fs::read(path.join("inside")).unwrap(), b"kept");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(write_file(&folder.path().join("no/such/folder.glb"), b"x").is_err());
+        assert!(write_file(folder.path().join("no/such/folder.glb"), b"x").is_err());
     }
 
     #[test]

@@ -77,7 +77,8 @@ const LARGEST_FILE: u64 = 64 << 20;
 const USUAL_TIMEOUT: f64 = 60.0;
 
 /// Reads the description of a black box. Meshes in it are read, programs are not started.
-pub fn read_box(path: &Path) -> Result<BoxFile, BoxFileError> {
+pub fn read_box(path: impl AsRef<Path>) -> Result<BoxFile, BoxFileError> {
+    let path = path.as_ref();
     let bytes = whole_file::read(path, LARGEST_FILE)
         .map_err(|error| BoxFileError::Io { path: path.into(), error })?;
     let form = |problem: String| BoxFileError::Form { path: path.into(), problem };

@@ -111,7 +111,8 @@ const LARGEST_NUMBER: f64 = 1e9;
 
 impl Bvh {
     /// Reads a file.
-    pub fn read(path: &Path) -> Result<Self, BvhError> {
+    pub fn read(path: impl AsRef<Path>) -> Result<Self, BvhError> {
+        let path = path.as_ref();
         let bytes = whole_file::read(path, LARGEST_FILE).map_err(|error| BvhError::Io { error })?;
         // Names in old encodings are no reason to refuse a motion.
         Self::parse(&String::from_utf8_lossy(&bytes))

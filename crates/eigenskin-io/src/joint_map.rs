@@ -37,7 +37,8 @@ struct MapFile {
 }
 
 /// Reads a joint map: target joint → source joint.
-pub fn read_joint_map(path: &Path) -> Result<JointMap, JointMapError> {
+pub fn read_joint_map(path: impl AsRef<Path>) -> Result<JointMap, JointMapError> {
+    let path = path.as_ref();
     let bytes = whole_file::read(path, LARGEST_FILE)
         .map_err(|error| JointMapError::Io { path: path.into(), error })?;
     let form = |problem: String| JointMapError::Form { path: path.into(), problem };
@@ -68,7 +69,7 @@ mod tests {
             assert!(error.contains("map.toml") && error.contains(expected), "{text:?}: {error}");
             assert_eq!(error.lines().count(), 1, "{error}");
         }
-        let missing = read_joint_map(&folder.path().join("none.toml")).unwrap_err();
+        let missing = read_joint_map(folder.path().join("none.toml")).unwrap_err();
         assert!(matches!(missing, JointMapError::Io { .. }), "{missing}");
     }
 }

@@ -7,7 +7,7 @@
 pub mod atomic;
 pub mod box_file;
 pub mod bvh;
-pub mod error;
+mod error;
 pub mod external_box;
 pub mod frame_file;
 mod joint_map;
@@ -43,7 +43,8 @@ pub use vertex_cache::{
 };
 
 /// What a file is, without reading its geometry.
-pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
+pub fn file_kind(path: impl AsRef<Path>) -> Result<FileKind, ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => gltf::file_kind(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => {
@@ -55,7 +56,8 @@ pub fn file_kind(path: &Path) -> Result<FileKind, ReadError> {
 
 /// The skins of a file that a mesh is shown with, to choose one by [`ReadOptions::skin`]; none for a rig
 /// without joints and for a numpy bundle, which has one skeleton at most.
-pub fn read_skins(path: &Path) -> Result<Vec<SkinSummary>, ReadError> {
+pub fn read_skins(path: impl AsRef<Path>) -> Result<Vec<SkinSummary>, ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => gltf::read_skins(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => Ok(Vec::new()),
@@ -63,7 +65,8 @@ pub fn read_skins(path: &Path) -> Result<Vec<SkinSummary>, ReadError> {
 }
 
 /// Reads a rig. Examples or a model in the same file are left out.
-pub fn read_rig(path: &Path, options: &ReadOptions) -> Result<RigFile, ReadError> {
+pub fn read_rig(path: impl AsRef<Path>, options: &ReadOptions) -> Result<RigFile, ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => {
             let document = load_document(path)?;
@@ -74,7 +77,11 @@ pub fn read_rig(path: &Path, options: &ReadOptions) -> Result<RigFile, ReadError
 }
 
 /// Reads an example set and its rig. Muted examples are left out.
-pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, ExampleSet), ReadError> {
+pub fn read_examples(
+    path: impl AsRef<Path>,
+    options: &ReadOptions,
+) -> Result<(RigFile, ExampleSet), ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => {
             let document = load_document(path)?;
@@ -89,7 +96,11 @@ pub fn read_examples(path: &Path, options: &ReadOptions) -> Result<(RigFile, Exa
 }
 
 /// Reads an example set as it is edited: muted examples too.
-pub fn read_example_list(path: &Path, options: &ReadOptions) -> Result<(RigFile, ExampleList), ReadError> {
+pub fn read_example_list(
+    path: impl AsRef<Path>,
+    options: &ReadOptions,
+) -> Result<(RigFile, ExampleList), ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => {
             let document = load_document(path)?;
@@ -103,7 +114,8 @@ pub fn read_example_list(path: &Path, options: &ReadOptions) -> Result<(RigFile,
 }
 
 /// How the examples of a file were simulated; `None` when the file does not say so.
-pub fn read_simulation(path: &Path) -> Result<Option<SimulationRecord>, ReadError> {
+pub fn read_simulation(path: impl AsRef<Path>) -> Result<Option<SimulationRecord>, ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => gltf::read_simulation(&load_bytes(path)?).map_err(|error| gltf_error(path, error)),
         Format::Npz => Ok(None),
@@ -111,7 +123,8 @@ pub fn read_simulation(path: &Path) -> Result<Option<SimulationRecord>, ReadErro
 }
 
 /// Reads a model and its rig.
-pub fn read_model(path: &Path) -> Result<(RigFile, Model), ReadError> {
+pub fn read_model(path: impl AsRef<Path>) -> Result<(RigFile, Model), ReadError> {
+    let path = path.as_ref();
     match Format::of(path)? {
         Format::Gltf => {
             let document = load_document(path)?;
@@ -125,38 +138,47 @@ pub fn read_model(path: &Path) -> Result<(RigFile, Model), ReadError> {
 }
 
 /// Writes a rig as GLB.
-pub fn write_rig(path: &Path, file: &RigFile) -> Result<(), WriteError> {
+pub fn write_rig(path: impl AsRef<Path>, file: &RigFile) -> Result<(), WriteError> {
+    let path = path.as_ref();
     write_glb(path, &rig_glb(file)?)
 }
 
 /// Writes an example set as GLB.
-pub fn write_examples(path: &Path, file: &RigFile, set: &ExampleSet) -> Result<(), WriteError> {
+pub fn write_examples(path: impl AsRef<Path>, file: &RigFile, set: &ExampleSet) -> Result<(), WriteError> {
+    let path = path.as_ref();
     write_glb(path, &examples_glb(file, set)?)
 }
 
 /// Writes an example set as GLB, with how its shapes were simulated.
 pub fn write_simulated_examples(
-    path: &Path,
+    path: impl AsRef<Path>,
     file: &RigFile,
     set: &ExampleSet,
     simulation: &SimulationRecord,
 ) -> Result<(), WriteError> {
+    let path = path.as_ref();
     let simulation = Some(simulation.clone());
     write_glb(path, &example_list_glb(file, &ExampleList { simulation, ..ExampleList::new(set.clone()) })?)
 }
 
 /// Writes an edited example set as GLB: muted examples are marked.
-pub fn write_example_list(path: &Path, file: &RigFile, list: &ExampleList) -> Result<(), WriteError> {
+pub fn write_example_list(
+    path: impl AsRef<Path>,
+    file: &RigFile,
+    list: &ExampleList,
+) -> Result<(), WriteError> {
+    let path = path.as_ref();
     write_glb(path, &example_list_glb(file, list)?)
 }
 
 /// Writes a model as GLB.
 pub fn write_model(
-    path: &Path,
+    path: impl AsRef<Path>,
     file: &RigFile,
     model: &Model,
     options: &ModelWriteOptions,
 ) -> Result<ModelWriteReport, WriteError> {
+    let path = path.as_ref();
     let (glb, report) = model_glb(file, model, options)?;
     write_glb(path, &glb)?;
     Ok(report)
@@ -203,7 +225,8 @@ fn read_bundle(
 }
 
 /// Writes the bytes of a GLB, whole or not at all.
-pub fn write_glb(path: &Path, glb: &[u8]) -> Result<(), WriteError> {
+pub fn write_glb(path: impl AsRef<Path>, glb: &[u8]) -> Result<(), WriteError> {
+    let path = path.as_ref();
     let is_glb = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("glb"));
     if !is_glb {
         return Err(WriteError::NotGlb { path: path.into() });

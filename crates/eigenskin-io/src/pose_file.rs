@@ -86,7 +86,8 @@ struct LongMotion {
 }
 
 /// Reads the poses of a file for `rig`: a list under `poses`, or a single one.
-pub fn read_poses(path: &Path, rig: &Rig) -> Result<Vec<NamedPose>, PoseFileError> {
+pub fn read_poses(path: impl AsRef<Path>, rig: &Rig) -> Result<Vec<NamedPose>, PoseFileError> {
+    let path = path.as_ref();
     let bytes = crate::whole_file::read(path, LARGEST)
         .map_err(|error| PoseFileError::Io { path: path.into(), error })?;
     poses_of(path, &bytes, rig)
@@ -119,7 +120,12 @@ pub fn poses_of(path: &Path, bytes: &[u8], rig: &Rig) -> Result<Vec<NamedPose>, 
 }
 
 /// Writes poses of `rig`, each with a sentence about it or an empty one.
-pub fn write_poses(path: &Path, rig: &Rig, poses: &[(NamedPose, String)]) -> Result<(), WriteError> {
+pub fn write_poses(
+    path: impl AsRef<Path>,
+    rig: &Rig,
+    poses: &[(NamedPose, String)],
+) -> Result<(), WriteError> {
+    let path = path.as_ref();
     let text = format!("{:#}\n", poses_json(rig, poses));
     atomic::write_file(path, text.as_bytes()).map_err(|error| WriteError::Io { path: path.into(), error })
 }

@@ -2,28 +2,28 @@
 //! (EigenSkin §3, without its cluster).
 //!
 //! Modules stand in data-flow order: [`ranges`] (what the joints can do) → [`jobs`] (the poses) →
-//! [`surface`], [`winding`] (what is inside) → [`lattice`] (cubes that fill it) → [`embedding`]
+//! `surface`, `winding` (what is inside) → [`lattice`] (cells that fill it) → `embedding`
 //! (how the skin follows) → [`bones`] (what moves it) → [`tissue`] (all of that) → [`material`],
-//! [`element`], [`problem`] (what it costs to bend it) → [`solver`], [`contact`], [`self_contact`],
+//! `element`, [`problem`] (what it costs to bend it) → [`solver`], [`contact`], [`self_contact`],
 //! [`path`] (where it comes to lie) → [`simulation`], [`quality`] (poses to learn from);
 //! [`calculix`] hands the same problem to an independent program.
 //!
-//! **Lattice space.** All of it computes in units of the lattice: positions are counted in cube
+//! **Lattice space.** All of it computes in units of the lattice: positions are counted in cell
 //! edges from the lattice's origin, stress in units of the shear modulus. A character of ten
 //! micrometres and one of a hundred metres are the same problem.
 
 pub mod jobs;
 pub mod ranges;
 
-pub mod surface;
-pub mod winding;
+mod surface;
+mod winding;
 
 pub mod bones;
-pub mod embedding;
+mod embedding;
 pub mod lattice;
 pub mod tissue;
 
-pub mod element;
+mod element;
 pub mod material;
 pub mod problem;
 

@@ -4,12 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use eigenskin::gltf::RigFile;
-use eigenskin::jobs::render::{Motif, OpenedRender, Render, RenderError, RenderSettings, Show, clip_poses};
-use eigenskin::pose::Pose;
+use eigenskin::jobs::render::{Motif, Render, RenderError, RenderInputs, RenderSettings, Show};
 
-use crate::output::{Output, counted};
-use crate::pose_source::PoseArgs;
+use crate::output::Output;
+use crate::pose_source::{PoseArgs, with_options};
 use crate::progress::Terminal;
 use crate::{painter, rigs};
 
@@ -77,8 +75,13 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let inputs: Vec<&Path> =
         [Some(&args.model), args.truth.as_ref()].into_iter().flatten().map(PathBuf::as_path).collect();
     rigs::check_not_input(&args.output, &inputs)?;
-    let OpenedRender { mut job, file } = Render::open(&args.model, args.truth.as_deref(), args.settings()?)?;
-    job.poses = args.poses(&file)?;
+    let inputs = RenderInputs {
+        model: args.model.clone(),
+        truth: args.truth.clone(),
+        pose: args.pose.source(),
+        clip: args.play.clone(),
+    };
+    let job = Render::open(&inputs, args.settings()?).map_err(with_option)?;
     let painter = painter::chosen(args.cpu)?;
     output.item("painter", painter.name());
     let outcome = job.run(&painter, &Terminal::new(quiet)).map_err(with_option)?;
@@ -115,27 +118,16 @@ impl Args {
             wireframe: self.wireframe,
         })
     }
-
-    /// Frames of a clip, or the pose that was given.
-    fn poses(&self, file: &RigFile) -> Result<Vec<Pose>> {
-        if let Some(clip) = &self.play {
-            return Ok(clip_poses(file, clip, self.rate)?);
-        }
-        let poses = self.pose.read_all(file)?;
-        if poses.len() > 1 {
-            bail!(
-                "{} were given; choose one with --frame, --time or --pose-name, or --play the clip",
-                counted(poses.len(), "pose", "poses")
-            );
-        }
-        Ok(poses.into_iter().map(|named| named.pose).collect())
-    }
 }
 
 /// The option that helps.
 fn with_option(error: RenderError) -> anyhow::Error {
     match error {
         RenderError::NeedsTruth { .. } => anyhow!("{error}; give --truth EX"),
+        RenderError::SeveralPoses { .. } => {
+            anyhow!("{error} with --frame, --time or --pose-name, or --play the clip")
+        }
+        RenderError::Pose(error) => with_options(&error),
         error => error.into(),
     }
 }

@@ -56,9 +56,9 @@ impl Desk {
         let poses = vec![named("half", bent(-0.5)), named("bent", bent(-1.0)), named("twist", twisted)];
         let desk = Self { folder: tempfile::tempdir().unwrap(), arm, poses };
         let file = RigFile::from_rig(desk.arm.rig.clone(), "arm").unwrap();
-        eigenskin::io::write_rig(&desk.file("rig.glb"), &file).unwrap();
+        eigenskin::io::write_rig(desk.file("rig.glb"), &file).unwrap();
         let poses: Vec<_> = desk.poses.iter().map(|pose| (pose.clone(), String::new())).collect();
-        eigenskin::io::pose_file::write_poses(&desk.file("poses.json"), &desk.arm.rig, &poses).unwrap();
+        eigenskin::io::pose_file::write_poses(desk.file("poses.json"), &desk.arm.rig, &poses).unwrap();
         std::fs::write(desk.file("chain.toml"), CHAIN).unwrap();
         desk
     }
@@ -103,7 +103,7 @@ impl Desk {
         let known: Vec<DVec3> = rest.iter().map(|&at| bump(at) * DVec3::Y).collect();
         let points: Vec<DVec3> = rest.iter().zip(&known).map(|(r, d)| *r + *d).collect();
         let mut posed = points.clone();
-        let mut stack = read_box(&self.file(box_name)).unwrap().open(rig).unwrap();
+        let mut stack = read_box(self.file(box_name)).unwrap().open(rig).unwrap();
         stack.deform(&self.poses[pose].pose, &points, &mut posed).unwrap();
         self.write_sculpt(name, &posed);
         known
@@ -133,7 +133,7 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     assert!(added["inversion"]["calls"].as_u64().unwrap() < 200, "{added}");
 
     // The set keeps what was found, through the file.
-    let (_, set) = read_examples(&desk.file("set.glb"), &ReadOptions::default()).unwrap();
+    let (_, set) = read_examples(desk.file("set.glb"), &ReadOptions::default()).unwrap();
     let inverted = set.examples()[1].inverted.as_ref().unwrap();
     assert_eq!(inverted.base.name(), "fleshy");
     let off = inverted.deltas.iter().zip(&known).map(|(a, b)| a.as_dvec3().distance(*b)).fold(0.0, f64::max);
@@ -143,7 +143,7 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     let fit = desk.json("fit rig.glb --examples set.glb -o model.glb --method psd --report fit.html");
     assert!(fit["training"]["model"]["max_of_100"].as_f64().unwrap() < 0.01, "{fit}");
     assert!(fit["viewer"]["rmse"].as_f64().unwrap() > 0.0, "stock viewers have no lattice");
-    let model = read_model(&desk.file("model.glb")).unwrap().1;
+    let model = read_model(desk.file("model.glb")).unwrap().1;
     assert_eq!(model.base(), &inverted.base);
     let evaluated = desk.json("evaluate model.glb --truth set.glb --report evaluation.html");
     assert!(evaluated["model"]["max_of_100"].as_f64().unwrap() < 0.01, "{evaluated}");
@@ -160,7 +160,7 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     desk.json("examples add mixed.glb other.obj --pose poses.json --pose-name bent");
     let mixed = desk.json("fit rig.glb --examples mixed.glb -o mixed-model.glb --method psd");
     assert!(mixed["training"]["model"]["max_of_100"].as_f64().unwrap() < 0.01, "{mixed}");
-    assert_eq!(read_model(&desk.file("mixed-model.glb")).unwrap().1.base().name(), "fleshy");
+    assert_eq!(read_model(desk.file("mixed-model.glb")).unwrap().1.base().name(), "fleshy");
     std::fs::write(desk.file("second.toml"), CHAIN.replace("fleshy", "bony")).unwrap();
     desk.json("examples replace mixed.glb other other.obj --base second.toml");
     let message = desk.refused("fit rig.glb --examples mixed.glb -o refused.glb --method psd", "refused.glb");
@@ -170,12 +170,12 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     );
     // Edits keep the inversion; the example can still be learnt on another base.
     desk.json("examples rename set.glb bent full");
-    let (_, renamed) = read_examples(&desk.file("set.glb"), &ReadOptions::default()).unwrap();
+    let (_, renamed) = read_examples(desk.file("set.glb"), &ReadOptions::default()).unwrap();
     assert_eq!(renamed.examples()[1].inverted.as_ref(), Some(inverted));
     let linear = desk.json("fit rig.glb --examples set.glb --base linear -o linear.glb --method psd");
     assert!(linear["training"]["model"]["max_of_100"].as_f64().unwrap() < 0.01);
     assert_eq!(
-        read_model(&desk.file("linear.glb")).unwrap().1.base().skinning(),
+        read_model(desk.file("linear.glb")).unwrap().1.base().skinning(),
         Some(BaseSkinning::LinearBlend)
     );
 }

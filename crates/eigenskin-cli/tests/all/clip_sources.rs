@@ -23,12 +23,12 @@ fn prepare(folder: &Path) {
         .unwrap()
         .with_clip("between", &times, &between)
         .unwrap();
-    eigenskin::io::write_rig(&folder.join("bar.glb"), &file).unwrap();
+    eigenskin::io::write_rig(folder.join("bar.glb"), &file).unwrap();
     let frames = |poses: &[Pose]| -> Vec<Vec<Vec3>> {
         let rest = bar.rig.mesh().positions().to_vec();
         std::iter::once(rest).chain(poses.iter().map(|pose| true_shape(&bar, pose))).collect()
     };
-    write_pc2(&folder.join("bends.pc2"), &frames(&bends), 0.0, 1.0).unwrap();
+    write_pc2(folder.join("bends.pc2"), &frames(&bends), 0.0, 1.0).unwrap();
     std::fs::create_dir(folder.join("obj")).unwrap();
     for (frame, shape) in frames(&bends).iter().enumerate() {
         // As a z-up program writes it.
@@ -38,8 +38,8 @@ fn prepare(folder: &Path) {
     }
     let between = frames(&between);
     let times: Vec<f32> = (0..between.len()).map(|frame| frame as f32).collect();
-    write_mdd(&folder.join("between.mdd"), &times, &between).unwrap();
-    write_mdd(&folder.join("short.mdd"), &times[..3], &between[..3]).unwrap();
+    write_mdd(folder.join("between.mdd"), &times, &between).unwrap();
+    write_mdd(folder.join("short.mdd"), &times[..3], &between[..3]).unwrap();
 }
 
 #[test]

@@ -37,8 +37,8 @@ fn coupling_and_auto_are_chosen_and_told() {
     let set = ExampleSet::new(character.rig.clone(), examples.collect()).unwrap();
     let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
     let (rig, examples, model) = (path("arm.glb"), path("poses.glb"), path("model.glb"));
-    write_rig(rig.as_ref(), &file).unwrap();
-    write_examples(examples.as_ref(), &file, &set).unwrap();
+    write_rig(&rig, &file).unwrap();
+    write_examples(&examples, &file, &set).unwrap();
     let fit = |options: &[&str]| -> Value {
         json_of(&[&["fit", &rig, "--examples", &examples, "-o", &model][..], options].concat())
     };

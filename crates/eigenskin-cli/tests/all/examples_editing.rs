@@ -33,7 +33,7 @@ impl Desk {
             .unwrap()
             .with_clip("poses", &[0.0, 1.0, 2.0], &desk.poses)
             .unwrap();
-        eigenskin::io::write_rig(&desk.file("rig.glb"), &file).unwrap();
+        eigenskin::io::write_rig(desk.file("rig.glb"), &file).unwrap();
         for (index, shape) in desk.shapes().iter().enumerate() {
             desk.write_sculpt(&format!("{index}.obj"), shape);
         }
@@ -47,7 +47,7 @@ impl Desk {
                 (pose, String::new())
             })
             .collect();
-        eigenskin::io::pose_file::write_poses(&desk.file("poses.json"), &desk.arm.rig, &named).unwrap();
+        eigenskin::io::pose_file::write_poses(desk.file("poses.json"), &desk.arm.rig, &named).unwrap();
         desk
     }
 
@@ -100,7 +100,7 @@ impl Desk {
     }
 
     fn set(&self, name: &str) -> ExampleSet {
-        read_examples(&self.file(name), &ReadOptions::default()).unwrap().1
+        read_examples(self.file(name), &ReadOptions::default()).unwrap().1
     }
 }
 
@@ -139,7 +139,7 @@ fn a_set_grows_from_a_rig_and_is_edited() {
     desk.done("mute set.glb far");
     assert_eq!(names(&desk.set("set.glb")), ["bent", "shoulder"]);
     desk.done("rename set.glb far further");
-    let (_, list) = read_example_list(&desk.file("set.glb"), &ReadOptions::default()).unwrap();
+    let (_, list) = read_example_list(desk.file("set.glb"), &ReadOptions::default()).unwrap();
     assert_eq!(names(&list.set), ["bent", "further", "shoulder"]);
     assert!(list.is_muted("further") && list.muted.len() == 1);
     let fitted = json_of(&[
@@ -181,12 +181,12 @@ fn a_hundred_edits_leave_the_others_alone() {
     desk.done("add rig.glb 0.obj --name a --clip poses --frame 0 -o set.glb");
     desk.done("add set.glb 1.obj --name b --clip poses --frame 1");
     let before = desk.set("set.glb");
-    let (mut file, mut list) = read_example_list(&desk.file("set.glb"), &ReadOptions::default()).unwrap();
+    let (mut file, mut list) = read_example_list(desk.file("set.glb"), &ReadOptions::default()).unwrap();
     for _ in 0..50 {
         for (from, to) in [("b", "c"), ("c", "b")] {
             list.rename(from, to).unwrap();
-            eigenskin::io::write_example_list(&desk.file("set.glb"), &file, &list).unwrap();
-            (file, list) = read_example_list(&desk.file("set.glb"), &ReadOptions::default()).unwrap();
+            eigenskin::io::write_example_list(desk.file("set.glb"), &file, &list).unwrap();
+            (file, list) = read_example_list(desk.file("set.glb"), &ReadOptions::default()).unwrap();
         }
     }
     for (old, new) in before.examples().iter().zip(list.set.examples()) {
@@ -305,7 +305,7 @@ fn sculpts_of_other_programs_are_matched_by_the_unposed_mesh() {
     let rig =
         eigenskin::rig::Rig::new(sculpted, eigenskin::skeleton::Skeleton::empty(), weights, vec![]).unwrap();
     let file = RigFile::from_rig(std::sync::Arc::new(rig), "clay").unwrap();
-    eigenskin::io::write_rig(&desk.file("clay.glb"), &file).unwrap();
+    eigenskin::io::write_rig(desk.file("clay.glb"), &file).unwrap();
     desk.done("add rig.glb clay.glb --clip poses --frame 1 -o of-glb.glb");
     assert!(furthest(&desk.set("of-glb.glb").examples()[0].positions, shape) < 1e-5);
     let error = desk.refused("add rig.glb clay.glb --node cly --clip poses --frame 1 -o no.glb", "rig.glb");

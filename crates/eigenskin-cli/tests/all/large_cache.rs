@@ -102,7 +102,7 @@ fn write(folder: &Path, poses: usize) {
     let clip: Vec<Pose> = (0..poses).map(|frame| pose(&rig, &angles(frame))).collect();
     let times: Vec<f64> = (0..poses).map(|frame| frame as f64 / 30.0).collect();
     let file = RigFile::from_rig(rig.clone(), "tube").unwrap().with_clip("motion", &times, &clip).unwrap();
-    eigenskin::io::write_rig(&folder.join("tube.glb"), &file).unwrap();
+    eigenskin::io::write_rig(folder.join("tube.glb"), &file).unwrap();
     let mut cache = BufWriter::new(std::fs::File::create(folder.join("tube.pc2")).unwrap());
     cache.write_all(b"POINTCACHE2\0").unwrap();
     for whole in [1, rig.vertex_count() as i32] {

@@ -36,8 +36,8 @@ fn a_map_of_joints_carries_the_same_motion() {
     let motion = ["--bvh", "inputs/walk.bvh", "--map", "settings/walk-map.toml"];
     let model = ["bake", "models/eigenskin.glb"];
     run(&[&model[..], &motion, &["--write-pc2", made.to_str().unwrap()]].concat());
-    let (made, then) = (read_cache(&made).unwrap(), read_cache(&fixture("baked/walk.pc2")).unwrap());
-    let size = read_model(&fixture("models/eigenskin.glb")).unwrap().1.rig().mesh().size();
+    let (made, then) = (read_cache(&made).unwrap(), read_cache(fixture("baked/walk.pc2")).unwrap());
+    let size = read_model(fixture("models/eigenskin.glb")).unwrap().1.rig().mesh().size();
     assert_eq!(made.frames.len(), then.frames.len());
     for (made, then) in made.frames.iter().zip(&then.frames) {
         assert_eq!(made.len(), then.len());
@@ -67,7 +67,7 @@ fn ranges_allow_the_same_poses() {
     let made = folder.path().join("poses.json");
     let output = made.to_str().unwrap();
     run(&["suggest", "inputs/leg-few.npz", "--ranges", "settings/ranges.toml", "--write-poses", output]);
-    let file = read_rig(&fixture("inputs/leg-few.npz"), &ReadOptions::default()).unwrap();
+    let file = read_rig(fixture("inputs/leg-few.npz"), &ReadOptions::default()).unwrap();
     let skeleton = file.rig().skeleton();
     let turn = |pose: &eigenskin::pose::Pose, joint: &str| {
         let motion = pose.motion_of(skeleton, skeleton.joint_named(joint).unwrap());

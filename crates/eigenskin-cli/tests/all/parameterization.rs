@@ -29,7 +29,7 @@ fn a_motion_is_fitted_and_evaluated() {
     assert!((fitted - read).abs() < 1e-6, "{fitted} {read}");
 
     let one = json_of(&[&fit[..], &["--signals", "1", "--parts", "1"]].concat());
-    assert_eq!(read_model(model.as_ref()).unwrap().1.component_count(), 1);
+    assert_eq!(read_model(&model).unwrap().1.component_count(), 1);
     assert!(number(&one["training"]["relative_error"]) >= fitted - 1e-9);
     let independent = json_of(&[&fit[..], &["--ica"]].concat());
     assert!((number(&independent["training"]["relative_error"]) - fitted).abs() < 0.01 * fitted + 1e-6);

@@ -41,8 +41,8 @@ impl Lewis {
         ] {
             let path = |name: &str| folder.path().join(format!("{name}.glb"));
             let file = RigFile::from_rig(set.rig().clone(), rig).unwrap();
-            write_rig(&path(rig), &file).unwrap();
-            write_examples(&path(examples), &file, &set).unwrap();
+            write_rig(path(rig), &file).unwrap();
+            write_examples(path(examples), &file, &set).unwrap();
         }
         Self { folder }
     }
@@ -83,7 +83,7 @@ impl Lewis {
 
     /// What the last fit has learnt, from its file, in a pose of the mouth.
     fn weights(&self, happiness: f64) -> Vec<f32> {
-        let (_, model) = read_model(&self.path("mouth-model.glb")).unwrap();
+        let (_, model) = read_model(self.path("mouth-model.glb")).unwrap();
         let pose = Pose { world_from_joint: vec![], controls: vec![happiness, 0.0] };
         Evaluator::new(Arc::new(model)).drive(&pose).to_vec()
     }
@@ -91,7 +91,7 @@ impl Lewis {
     /// The expressions of the mouth, changed and written again.
     fn changed_mouth(&self, change: impl FnOnce(&mut Vec<Example>)) -> String {
         let options = ReadOptions::default();
-        let (file, set) = read_examples(&self.path("mouth-expressions.glb"), &options).unwrap();
+        let (file, set) = read_examples(self.path("mouth-expressions.glb"), &options).unwrap();
         let mut examples = set.examples().to_vec();
         change(&mut examples);
         let set = ExampleSet::new(set.rig().clone(), examples).unwrap();

@@ -271,7 +271,7 @@ fn ranges_and_poses_can_be_given() {
     folder.simulate("arm.glb", "first.glb", &ELBOW);
     let first = folder.path("first.glb");
     folder.simulate("arm.glb", "again.glb", &["--poses", &first, "--frames", "1:", "--max-cells", "400"]);
-    let read = |name: &str| read_examples(folder.path(name).as_ref(), &ReadOptions::default()).unwrap().1;
+    let read = |name: &str| read_examples(folder.path(name), &ReadOptions::default()).unwrap().1;
     let (first, again) = (read("first.glb"), read("again.glb"));
     assert_eq!((first.len(), again.len()), (3, 2));
     assert!(!folder.has("again.validation.glb"));
@@ -406,7 +406,7 @@ fn bones_without_length_are_held_or_refused() {
     let changed = Rig::new(rig.mesh().clone(), skeleton, rig.weights().clone(), vec![]).unwrap();
     write(folder.path("arm.glb"), Arc::new(changed));
     folder.simulate("arm.glb", "out.glb", &ELBOW);
-    let (_, set) = read_examples(folder.path("out.glb").as_ref(), &ReadOptions::default()).unwrap();
+    let (_, set) = read_examples(folder.path("out.glb"), &ReadOptions::default()).unwrap();
     assert_eq!(set.len(), 3);
 }
 
@@ -427,7 +427,7 @@ fn the_unit_does_not_matter() {
     let folder = Folder::with_arm();
     let rig = arm(400).unwrap().rig;
     folder.simulate("arm.glb", "metres.glb", &ELBOW);
-    let read = |name: &str| read_examples(folder.path(name).as_ref(), &ReadOptions::default()).unwrap().1;
+    let read = |name: &str| read_examples(folder.path(name), &ReadOptions::default()).unwrap().1;
     let metres = read("metres.glb");
     for scale in [1e-5, 100.0] {
         write(folder.path("scaled.glb"), scaled(&rig, scale));

@@ -77,7 +77,7 @@ impl Folder {
     }
 
     fn result(&self) -> ExampleSet {
-        read_examples(self.path("y2.glb").as_ref(), &eigenskin::gltf::ReadOptions::default()).unwrap().1
+        read_examples(self.path("y2.glb"), &eigenskin::gltf::ReadOptions::default()).unwrap().1
     }
 
     /// Fails with one sentence that has all of `words`; nothing is written.
@@ -117,8 +117,7 @@ fn a_style_goes_from_file_to_file() {
     let half = rmse(&folder.result(), &folder.target) / rmse(&result, &folder.target);
     assert!((half - 0.5).abs() < 1e-3, "{half}");
     folder.json(&["--amount", "0"]);
-    let unstyled =
-        read_examples(folder.path("y1.glb").as_ref(), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
+    let unstyled = read_examples(folder.path("y1.glb"), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
     for (a, b) in folder.result().examples().iter().zip(unstyled.examples()) {
         assert_eq!((&a.name, &a.positions), (&b.name, &b.positions));
     }
@@ -137,7 +136,7 @@ fn a_model_is_learnt_from_the_result() {
     let folder = Folder::new(&SHOWN);
     let figures = folder.json(&["--model", "--per-vertex", "3"]);
     assert_eq!(figures["model"]["method"], "eigenskin");
-    let model = read_model(folder.path("y2.glb").as_ref()).unwrap().1;
+    let model = read_model(folder.path("y2.glb")).unwrap().1;
     assert!(model.component_count() > 0 && model.most_tuples_per_vertex() <= 3);
     folder.json(&[]);
     let (y2, model) = (folder.path("y2.glb"), folder.path("model.glb"));

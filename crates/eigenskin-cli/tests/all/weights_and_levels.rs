@@ -16,9 +16,9 @@ use crate::support::{eigenskin, json_of, two_meshes};
 /// Writes the rig of an arm and its true shapes in poses of one joint.
 fn write_arm(character: &Character, rig: &str, examples: &str) {
     let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
-    write_rig(rig.as_ref(), &file).unwrap();
+    write_rig(rig, &file).unwrap();
     let set = SweptSkin::new(character).examples(character.single_joint_poses(4)).unwrap();
-    write_examples(examples.as_ref(), &file, &set).unwrap();
+    write_examples(examples, &file, &set).unwrap();
 }
 
 fn number(value: &Value, path: &str) -> f64 {
@@ -60,8 +60,8 @@ fn weights_are_solved_written_and_kept() {
         assert!((number(figures, "/skinning/rmse") - before).abs() < 1e-6 * before, "{figures}");
     }
     assert!(number(&measured, "/model/rmse") < after);
-    let (file, model) = read_model(model.as_ref()).unwrap();
-    let given = read_rig(rig.as_ref(), &ReadOptions::default()).unwrap();
+    let (file, model) = read_model(&model).unwrap();
+    let given = read_rig(&rig, &ReadOptions::default()).unwrap();
     assert_eq!(model.input_rig().weights(), given.rig().weights());
     assert_ne!(model.rig().weights(), given.rig().weights());
     assert_eq!(file.rig().weights(), given.rig().weights());
@@ -102,7 +102,7 @@ fn all_else_in_a_file_stays() {
         Example { name: format!("bend {key}"), pose, positions, normals: None, inverted: None }
     });
     let set = ExampleSet::new(file.rig().clone(), list.collect()).unwrap();
-    write_examples(&at("ex.glb"), &file, &set).unwrap();
+    write_examples(at("ex.glb"), &file, &set).unwrap();
     let text = |path: &Path| path.to_str().unwrap().to_string();
     let said = json_of(&["weights", &text(&rig), "--examples", &text(&at("ex.glb")), "-o", &text(&better)]);
     assert!(number(&said, "/after/rmse") < 1e-3 * number(&said, "/before/rmse"), "{said}");

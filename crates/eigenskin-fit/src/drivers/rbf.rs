@@ -48,7 +48,7 @@ impl Default for RbfParams {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Ridge {
-    /// Exact, unless there are many examples (30 or more), the width is automatic too, and a ridge
+    /// Exact, unless there are many examples (more than 20), the width is automatic too, and a ridge
     /// takes a quarter off the leave-one-out error: crowded, contradictory motion data.
     #[serde(with = "auto")]
     Automatic,
@@ -57,7 +57,7 @@ pub enum Ridge {
 }
 
 /// Up to this number, examples are taken to be made with care and are hit exactly.
-pub const MANY: usize = 20;
+pub(crate) const MANY: usize = 20;
 /// What an automatic ridge tries.
 pub(super) const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 

@@ -77,7 +77,8 @@ impl ConformanceError {
 const README: &str = include_str!("README.md");
 
 /// Writes all vectors into a folder; returns the names of the cases.
-pub fn write(folder: &Path) -> Result<Vec<String>, ConformanceError> {
+pub fn write(folder: impl AsRef<Path>) -> Result<Vec<String>, ConformanceError> {
+    let folder = folder.as_ref();
     std::fs::create_dir_all(folder).map_err(|error| ConformanceError::Io { path: folder.into(), error })?;
     let put = |name: &str, bytes: &[u8]| {
         let path = folder.join(name);

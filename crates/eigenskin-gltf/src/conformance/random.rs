@@ -9,30 +9,25 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::{DisplacementBasis, Layer, Stage};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::random::SplitMix64;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::weights::{Influence, SkinWeights};
 
 use super::ConformanceError;
 
-/// Random numbers that are the same everywhere (SplitMix64, Steele et al. 2014).
-#[derive(Debug, Clone)]
-pub struct Random(u64);
+/// Random numbers that are the same everywhere.
+pub struct Random(SplitMix64);
 
 impl Random {
     /// Starts from a seed.
     pub fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(SplitMix64(seed))
     }
 
     /// Uniform in [low, high).
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        low + (high - low) * ((z >> 11) as f64 / (1u64 << 53) as f64)
+        self.0.between(low, high)
     }
 
     /// A whole number below `count`.

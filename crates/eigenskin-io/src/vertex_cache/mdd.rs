@@ -22,7 +22,8 @@ pub fn parse(path: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
 }
 
 /// Writes `frames` (`frame × vertex`) with their times in seconds (`frame`).
-pub fn write_mdd(path: &Path, times: &[f32], frames: &[Vec<Vec3>]) -> Result<(), CacheError> {
+pub fn write_mdd(path: impl AsRef<Path>, times: &[f32], frames: &[Vec<Vec3>]) -> Result<(), CacheError> {
+    let path = path.as_ref();
     let (frame_count, vertices) = counts(path, frames)?;
     if times.len() != frames.len() {
         let problem = format!("there are {} times for {} frames", times.len(), frames.len());

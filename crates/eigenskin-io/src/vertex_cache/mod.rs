@@ -56,7 +56,8 @@ const MOST_FRAMES: i32 = 1_000_000;
 
 /// Reads a cache; the format follows from the name: `.pc2`, `.mdd`, `.npy`, `.npz`, or a folder of
 /// OBJ files.
-pub fn read_cache(path: &Path) -> Result<VertexCache, CacheError> {
+pub fn read_cache(path: impl AsRef<Path>) -> Result<VertexCache, CacheError> {
+    let path = path.as_ref();
     if path.is_dir() {
         return obj::read_folder(path);
     }
@@ -71,7 +72,8 @@ pub fn cache_of(name: &Path, bytes: &[u8]) -> Result<VertexCache, CacheError> {
 
 /// Reads a folder with one OBJ file per frame, in natural order of their names (`pose 2` before
 /// `pose 10`).
-pub fn read_obj_folder(folder: &Path) -> Result<VertexCache, CacheError> {
+pub fn read_obj_folder(folder: impl AsRef<Path>) -> Result<VertexCache, CacheError> {
+    let folder = folder.as_ref();
     obj::read_folder(folder)
 }
 

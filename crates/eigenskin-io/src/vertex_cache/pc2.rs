@@ -35,7 +35,13 @@ pub(crate) fn counts_of(path: &Path, header: &[u8; HEADER]) -> Result<(i32, i32)
 
 /// Writes `frames` (`frame × vertex`), the first at frame number `start`, `rate` frame numbers
 /// apart.
-pub fn write_pc2(path: &Path, frames: &[Vec<Vec3>], start: f32, rate: f32) -> Result<(), CacheError> {
+pub fn write_pc2(
+    path: impl AsRef<Path>,
+    frames: &[Vec<Vec3>],
+    start: f32,
+    rate: f32,
+) -> Result<(), CacheError> {
+    let path = path.as_ref();
     let (frame_count, vertices) = counts(path, frames)?;
     let mut bytes = header(vertices, frame_count, start, rate);
     bytes.extend(frames.iter().flatten().flat_map(Vec3::to_array).flat_map(f32::to_le_bytes));

@@ -30,7 +30,7 @@ fn written(folder: &Path, text: &str) -> std::path::PathBuf {
 fn all_kinds_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let (rig, pose) = bar();
-    write_rig(&folder.path().join("cage.glb"), &RigFile::from_rig(rig.clone(), "cage").unwrap()).unwrap();
+    write_rig(folder.path().join("cage.glb"), &RigFile::from_rig(rig.clone(), "cage").unwrap()).unwrap();
     std::fs::write(folder.path().join("script.py"), "").unwrap();
     let joint = rig.skeleton().joints()[1].name.clone();
     let text = format!(
@@ -71,7 +71,7 @@ command = ["python3", "script.py", "elsewhere.py"]
 timeout = 2.5
 "#
     );
-    let read = read_box(&written(folder.path(), &text)).unwrap();
+    let read = read_box(written(folder.path(), &text)).unwrap();
     assert_eq!(read.stack.name, "everything");
     let mut lattice = Lattice::at_rest(
         DVec3::new(-5.0, -5.0, -30.5),
@@ -104,7 +104,7 @@ timeout = 2.5
     assert_eq!(command.timeout.as_millis(), 2500);
 
     for base in ["linear", "dual-quaternion", "rigid"] {
-        let read = read_box(&written(folder.path(), &format!("[[deformer]]\nkind = {base:?}"))).unwrap();
+        let read = read_box(written(folder.path(), &format!("[[deformer]]\nkind = {base:?}"))).unwrap();
         assert_eq!(read.stack.name, "my box");
         let base = BaseSkinning::named(base).unwrap();
         assert_eq!(read.stack.steps, [Deformer::Skinning(base)]);
@@ -126,10 +126,10 @@ fn a_program_is_started_by_its_file() {
         "[[deformer]]\nkind = \"external\"\ncommand = [{python:?}, \"bend.py\", \"0\"]\n\n\
          [[deformer]]\nkind = \"delta-mush\"\n"
     );
-    let read = read_box(&written(folder.path(), &text)).unwrap();
+    let read = read_box(written(folder.path(), &text)).unwrap();
     let chained = run(&mut read.open(&rig).unwrap(), &pose, &rest_of(&rig));
     let own = "[[deformer]]\nkind = \"linear\"\n\n[[deformer]]\nkind = \"delta-mush\"\n";
-    let own = read_box(&written(folder.path(), own)).unwrap();
+    let own = read_box(written(folder.path(), own)).unwrap();
     let expected = run(&mut own.open(&rig).unwrap(), &pose, &rest_of(&rig));
     assert!(furthest(&chained, &expected) < 1e-9);
 }
@@ -138,7 +138,7 @@ fn a_program_is_started_by_its_file() {
 fn mistakes_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |text: &str, words: &[&str]| {
-        let message = read_box(&written(folder.path(), text)).unwrap_err().to_string();
+        let message = read_box(written(folder.path(), text)).unwrap_err().to_string();
         assert!(message.contains("my box.toml"), "{message}");
         assert!(words.iter().all(|word| message.contains(word)), "{message}");
     };
@@ -170,17 +170,17 @@ fn mistakes_are_named() {
     refused(&step("kind = \"external\"\ncommand = [\"a\"]\ntimeout = 0"), &["timeout 0"]);
     let twice = "kind = \"external\"\nname = \"a\"\ncommand = [\"a\"]\n";
     refused(&format!("[[deformer]]\n{twice}[[deformer]]\n{twice}"), &["deformer 2", "earlier"]);
-    let nowhere = read_box(&folder.path().join("nowhere.toml")).unwrap_err();
+    let nowhere = read_box(folder.path().join("nowhere.toml")).unwrap_err();
     assert!(matches!(nowhere, BoxFileError::Io { .. }) && nowhere.to_string().contains("nowhere.toml"));
 
     // What only the rig can tell.
     let (rig, _) = bar();
     let huge =
         "kind = \"lattice\"\nlowest = [0, 0, 0]\nhighest = [1, 1, 1]\ncounts = [900000, 900000, 900000]";
-    let error = read_box(&written(folder.path(), &step(huge))).unwrap().open(&rig).unwrap_err().to_string();
+    let error = read_box(written(folder.path(), &step(huge))).unwrap().open(&rig).unwrap_err().to_string();
     assert!(error.contains("deformer 2") && error.contains("900000"), "{error}");
     let missing = step("kind = \"external\"\nname = \"mine\"\ncommand = [\"no-such-program-1234\"]");
-    let error = read_box(&written(folder.path(), &missing)).unwrap().open(&rig).unwrap_err().to_string();
+    let error = read_box(written(folder.path(), &missing)).unwrap().open(&rig).unwrap_err().to_string();
     assert!(error.contains("\"mine\"") && error.contains("no-such-program-1234"), "{error}");
 }
 
@@ -191,7 +191,7 @@ fn the_documented_box_works() {
     let page = std::fs::read_to_string(page).unwrap();
     let text = page.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let read = read_box(&written(folder.path(), text)).unwrap();
+    let read = read_box(written(folder.path(), text)).unwrap();
     let character = arm(1000).unwrap();
     let rest = rest_of(&character.rig);
     let mut bound = read.open(&character.rig).unwrap();

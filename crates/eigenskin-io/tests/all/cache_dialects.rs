@@ -94,16 +94,16 @@ fn times_of_point_caches_do_not_matter() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let frames = scene.frames();
-    write_pc2(&path("a.pc2"), &frames, 12.5, 0.5).unwrap();
+    write_pc2(path("a.pc2"), &frames, 12.5, 0.5).unwrap();
     let times: Vec<f32> = (0..frames.len()).map(|f| 3.0 + f as f32 / 24.0).collect();
-    write_mdd(&path("a.mdd"), &times, &frames).unwrap();
+    write_mdd(path("a.mdd"), &times, &frames).unwrap();
     // By the layout of the format: counts, then times, big endian.
     let bytes = std::fs::read(path("a.mdd")).unwrap();
     assert_eq!(bytes[..4], (frames.len() as u32).to_be_bytes());
     assert_eq!(bytes[8..12], 3.0f32.to_be_bytes());
     assert_eq!(bytes[8 + 4 * frames.len()..][..4], frames[0][0].x.to_be_bytes());
     for name in ["a.pc2", "a.mdd"] {
-        assert_eq!(read_cache(&path(name)).unwrap().frames, frames, "{name}");
+        assert_eq!(read_cache(path(name)).unwrap().frames, frames, "{name}");
     }
 }
 

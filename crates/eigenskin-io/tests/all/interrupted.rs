@@ -33,8 +33,8 @@ fn interrupt() {
         names.sort();
         names
     };
-    write_file(&path("done.glb"), b"whole").unwrap();
-    write_file(&path("old.glb"), b"old").unwrap();
+    write_file(path("done.glb"), b"whole").unwrap();
+    write_file(path("old.glb"), b"old").unwrap();
     let mut half = FileInProgress::new(&path("half.glb")).unwrap();
     half.write_all(b"half of it").unwrap();
     let mut replaced = FileInProgress::new(&path("old.glb")).unwrap();

@@ -64,7 +64,7 @@ fn read(input: &Input) -> Result<(), String> {
             for (name, bytes) in files {
                 std::fs::write(folder.path().join(name), bytes).unwrap();
             }
-            read_rig(&folder.path().join("a.gltf"), &options).map(drop).map_err(|e| text(&e))
+            read_rig(folder.path().join("a.gltf"), &options).map(drop).map_err(|e| text(&e))
         }
     }
 }

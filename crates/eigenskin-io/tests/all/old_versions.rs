@@ -199,7 +199,7 @@ impl BlackBox for StandIn {
 fn found(path: &Path, asked: &Expectation) -> Result<Expectation, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let beside = |name: &str| {
-        read_rig(&path.with_file_name(name), &ReadOptions::default()).map_err(|error| text(&error))
+        read_rig(path.with_file_name(name), &ReadOptions::default()).map_err(|error| text(&error))
     };
     let (size, content) = match &asked.content {
         Content::Rig { rig } => {

@@ -284,8 +284,8 @@ impl Measured {
             ("mouth.glb", "mouth-expressions.glb", "mouth", &self.mouth),
         ] {
             let file = RigFile::from_rig(set.rig().clone(), name)?;
-            eigenskin::io::write_rig(&folder.join(rig), &file)?;
-            eigenskin::io::write_examples(&folder.join(examples), &file, set)?;
+            eigenskin::io::write_rig(folder.join(rig), &file)?;
+            eigenskin::io::write_examples(folder.join(examples), &file, set)?;
             written.extend([rig, examples]);
         }
         output.item("wrote", format!("{}: {}", folder.display(), written.join(", ")));

@@ -218,7 +218,8 @@ impl Style {
 
 impl OpenedSet {
     /// Reads a set, with settled reference joints, and the poses asked for.
-    pub fn open(path: &Path, frames: Option<FrameSlice>) -> Result<Self, StyleJobError> {
+    pub fn open(path: impl AsRef<Path>, frames: Option<FrameSlice>) -> Result<Self, StyleJobError> {
+        let path = path.as_ref();
         let source = RigSource::new(path);
         let (file, set) = eigenskin_io::read_examples(path, &source.read_options())?;
         let OpenedRig { file, guessed } =

@@ -268,7 +268,8 @@ fn for_rig(set: ExampleSet, rig: &Arc<Rig>, path: &Path) -> Result<ExampleSet, S
 
 impl SuggestOutcome {
     /// Writes the poses as JSON, each with its reason; nothing where no pose is left.
-    pub fn write_poses(&self, path: &Path, rig: &Rig) -> Result<(), SuggestError> {
+    pub fn write_poses(&self, path: impl AsRef<Path>, rig: &Rig) -> Result<(), SuggestError> {
+        let path = path.as_ref();
         if self.suggestions.is_empty() {
             return Ok(());
         }
@@ -279,7 +280,8 @@ impl SuggestOutcome {
 
     /// Writes the rig with the poses as a clip, one key a second, and returns its name; nothing where no
     /// pose is left.
-    pub fn write_clip(&self, path: &Path, file: &RigFile) -> Result<Option<String>, SuggestError> {
+    pub fn write_clip(&self, path: impl AsRef<Path>, file: &RigFile) -> Result<Option<String>, SuggestError> {
+        let path = path.as_ref();
         if self.suggestions.is_empty() {
             return Ok(None);
         }

@@ -46,9 +46,9 @@ fn every_format_gives_the_same_model() {
         let normals = scene.rig().mesh().normals_of(positions);
         write_obj(&objs.join(format!("pose {frame}.obj")), positions, &normals, scene.triangles()).unwrap();
     }
-    write_pc2(&path("a.pc2"), &frames, 1.0, 1.0).unwrap();
+    write_pc2(path("a.pc2"), &frames, 1.0, 1.0).unwrap();
     let times: Vec<f32> = (0..frames.len()).map(|frame| frame as f32 / 24.0).collect();
-    write_mdd(&path("a.mdd"), &times, &frames).unwrap();
+    write_mdd(path("a.mdd"), &times, &frames).unwrap();
     std::fs::write(path("a.npy"), npy(&frames)).unwrap();
     write_npz(&path("one.npz"), &[("anything", npy(&frames))]);
     write_npz(&path("named.npz"), &[("other", npy(&frames[..1])), ("truth", npy(&frames))]);
@@ -62,14 +62,14 @@ fn every_format_gives_the_same_model() {
     };
     let set =
         ExampleSet::new(scene.rig().clone(), scene.shapes.iter().enumerate().map(named).collect()).unwrap();
-    write_examples(&path("set.glb"), &scene.file, &set).unwrap();
-    let (_, from_glb) = read_examples(&path("set.glb"), &ReadOptions::default()).unwrap();
+    write_examples(path("set.glb"), &scene.file, &set).unwrap();
+    let (_, from_glb) = read_examples(path("set.glb"), &ReadOptions::default()).unwrap();
     let held_out: Vec<Pose> = character.multi_joint_poses(6, 3).into_iter().map(|named| named.pose).collect();
     let expected = fitted_shapes(&from_glb, &held_out);
 
     let limit = 1e-6 * scene.rig().mesh().size();
     for name in ["obj", "a.pc2", "a.mdd", "a.npy", "one.npz", "named.npz"] {
-        let cache = read_cache(&path(name)).unwrap();
+        let cache = read_cache(path(name)).unwrap();
         assert_eq!(cache.frames, frames, "{name}");
         let (set, notes) = examples_from_clip(&scene.file, "poses", &cache, 0).unwrap();
         assert_eq!(notes, [""; 0], "{name}");

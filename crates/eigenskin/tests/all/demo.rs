@@ -53,14 +53,12 @@ fn a_hand_is_bent_learnt_measured_and_written() {
     expected.sort();
     assert_eq!(found, expected);
     let examples =
-        read_examples(&out.join(DemoOutcome::EXAMPLES), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
+        read_examples(out.join(DemoOutcome::EXAMPLES), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
     let validation =
-        read_examples(&out.join(DemoOutcome::VALIDATION), &eigenskin::gltf::ReadOptions::default())
-            .unwrap()
-            .1;
+        read_examples(out.join(DemoOutcome::VALIDATION), &eigenskin::gltf::ReadOptions::default()).unwrap().1;
     assert_eq!(examples.len(), outcome.training.set.len());
     assert_eq!(validation.len(), outcome.one_joint.set.len() + outcome.many_joints.set.len());
-    let (file, model) = read_model(&out.join(DemoOutcome::MODEL)).unwrap();
+    let (file, model) = read_model(out.join(DemoOutcome::MODEL)).unwrap();
     assert_eq!(model.component_count(), outcome.fit.model().component_count());
     assert!(file.clip_named("grasp").is_some());
 

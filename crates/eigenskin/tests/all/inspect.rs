@@ -67,7 +67,7 @@ fn models_files_and_poses_are_looked_at() {
 
     let with_clip =
         job.file.with_clip("nod", &[0.0, 0.5], &[arm.rig.rest_pose(), arm.pose(&[0.0, 0.0, -1.0])]);
-    eigenskin::io::write_rig(&path("rig.glb"), &with_clip.unwrap()).unwrap();
+    eigenskin::io::write_rig(path("rig.glb"), &with_clip.unwrap()).unwrap();
     let poses = Some(PoseSource::Clip { clip: "nod".into(), at: None, from: None });
     let inputs = InspectInputs { file: path("rig.glb"), poses, ..InspectInputs::default() };
     let found = Inspect::open(&inputs).unwrap().run(&Unwatched).unwrap();

@@ -58,9 +58,9 @@ fn shown(model: Model, poses: &[Pose]) -> Vec<Vec3> {
 fn files(scene: &Scene, folder: &Path) -> Vec<PathBuf> {
     let frames = reordered(&scene.frames(), &shuffled(scene.rest.len(), 3));
     let path = |name: &str| folder.join(name);
-    write_pc2(&path("a.pc2"), &frames, 0.0, 1.0).unwrap();
+    write_pc2(path("a.pc2"), &frames, 0.0, 1.0).unwrap();
     let times: Vec<f32> = (0..frames.len()).map(|frame| frame as f32).collect();
-    write_mdd(&path("a.mdd"), &times, &frames).unwrap();
+    write_mdd(path("a.mdd"), &times, &frames).unwrap();
     std::fs::write(path("a.npy"), npy(&frames)).unwrap();
     write_npz(&path("deflated.npz"), &[("truth", npy(&frames))]);
     let stored = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
@@ -217,7 +217,7 @@ fn what_is_wrong_is_named() {
     let path = |name: &str| folder.path().join(name);
     let mut frames = scene.frames();
     frames[7][5].y = f32::NAN;
-    write_pc2(&path("nan.pc2"), &frames, 0.0, 1.0).unwrap();
+    write_pc2(path("nan.pc2"), &frames, 0.0, 1.0).unwrap();
     let scratch = Scratch::new(&path("scratch")).unwrap();
     let set = large(&scene, &path("nan.pc2"), &scratch);
     let refused = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap_err();
@@ -234,7 +234,7 @@ fn what_is_wrong_is_named() {
     assert!(sentence.contains("taken") && sentence.contains("another folder"), "{sentence}");
 
     // Scratch files that vanish while they are used are an error, not a wrong model.
-    write_pc2(&path("good.pc2"), &scene.frames(), 0.0, 1.0).unwrap();
+    write_pc2(path("good.pc2"), &scene.frames(), 0.0, 1.0).unwrap();
     let set = large(&scene, &path("good.pc2"), &scratch);
     let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
     std::fs::File::options()

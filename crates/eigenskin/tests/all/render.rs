@@ -10,6 +10,7 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::render::{Motif, Render, RenderError, RenderSettings, Show, clip_poses};
 use eigenskin::method::{EigenSkinParams, fit_examples};
+use eigenskin::pose_source::PoseSourceError;
 use eigenskin::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin::report::picture::painter::CpuPainter;
 
@@ -86,7 +87,7 @@ fn a_clip_is_played_at_its_rate_and_can_be_stopped_between_panels() {
     let file = file.with_clip("bend", &[0.0, 1.0, 2.0], &poses).unwrap();
     let poses = clip_poses(&file, "bend", 2).unwrap();
     assert_eq!(poses.len(), 4);
-    assert!(matches!(clip_poses(&file, "bent", 2), Err(RenderError::NoClip { .. })));
+    assert!(matches!(clip_poses(&file, "bent", 2), Err(PoseSourceError::NoClip { .. })));
     let settings = RenderSettings { show: vec![Show::Linear, Show::Model], ..small() };
     let job = Render { model, truth: None, poses, settings };
     assert_eq!(job.run(&CpuPainter, &Unwatched).unwrap().frames, 4);

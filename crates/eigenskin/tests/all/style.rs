@@ -137,7 +137,7 @@ fn files_are_read_and_written() {
     let job = bar_to_cylinder(StyleSettings::default(), 120.0);
     let sets = [("x1.glb", &job.from.file, &job.from.set), ("x2.glb", &job.from.file, &job.to)];
     for (name, file, set) in sets.into_iter().chain([("y1.glb", &job.target.file, &job.target.set)]) {
-        eigenskin::io::write_examples(&at(name), file, set).unwrap();
+        eigenskin::io::write_examples(at(name), file, set).unwrap();
     }
     let inputs = StyleInputs {
         from: at("x1.glb"),
@@ -149,7 +149,7 @@ fn files_are_read_and_written() {
     assert_eq!(outcome.set().len(), 5);
     outcome.write(at("y2.glb")).unwrap();
     let (_, read) =
-        eigenskin::io::read_examples(&at("y2.glb"), &eigenskin::gltf::ReadOptions::default()).unwrap();
+        eigenskin::io::read_examples(at("y2.glb"), &eigenskin::gltf::ReadOptions::default()).unwrap();
     assert_eq!(read.len(), 5);
     let error = Style::open(&StyleInputs { to: at("y1.glb"), ..inputs }, StyleSettings::default());
     assert!(matches!(&error, Err(StyleJobError::OtherRig { path, .. }) if path.ends_with("y1.glb")));

@@ -51,18 +51,18 @@ fn suggestions_are_written_as_poses_and_as_a_clip() {
     let path = |name: &str| folder.path().join(name);
     let file = RigFile::from_rig(arm.rig.clone(), "arm").unwrap();
     let file = file.with_clip("suggested", &[0.0], &[arm.rig.rest_pose()]).unwrap();
-    eigenskin::io::write_rig(&path("rig.glb"), &file).unwrap();
+    eigenskin::io::write_rig(path("rig.glb"), &file).unwrap();
     let inputs = SuggestInputs { rig: RigSource::new(path("rig.glb")), ..SuggestInputs::default() };
     let opened = Suggest::open(&inputs, SuggestParams::default()).unwrap();
     // From what the joints can do, as nothing else was said.
     assert!(opened.ranges.is_some() && opened.guessed.is_none() && opened.thinned.is_none());
     let outcome = opened.job.run(&Unwatched).unwrap();
-    outcome.write_poses(&path("next.json"), &opened.job.rig).unwrap();
-    let clip = outcome.write_clip(&path("next.glb"), &opened.file).unwrap().unwrap();
+    outcome.write_poses(path("next.json"), &opened.job.rig).unwrap();
+    let clip = outcome.write_clip(path("next.glb"), &opened.file).unwrap().unwrap();
     // The rig has a clip of that name.
     assert_eq!(clip, "suggested 2");
-    let poses = read_poses(&path("next.json"), &arm.rig).unwrap();
-    let read = eigenskin::io::read_rig(&path("next.glb"), &ReadOptions::default()).unwrap();
+    let poses = read_poses(path("next.json"), &arm.rig).unwrap();
+    let read = eigenskin::io::read_rig(path("next.glb"), &ReadOptions::default()).unwrap();
     for (key, (pose, suggested)) in poses.iter().zip(&outcome.suggestions).enumerate() {
         assert_eq!(pose.name, suggested.suggestion.name);
         let sampled = read.sample(read.clip_named(&clip).unwrap(), key as f64);

@@ -84,7 +84,7 @@ fn files_are_read() {
     let job = to_coarse(TransferSettings::default());
     let outcome = job.run(&Unwatched).unwrap();
     outcome.write(at("model.glb")).unwrap();
-    eigenskin::io::write_rig(&at("coarse.glb"), &job.target.file).unwrap();
+    eigenskin::io::write_rig(at("coarse.glb"), &job.target.file).unwrap();
     let inputs = TransferInputs {
         model: at("model.glb"),
         target: RigSource::new(at("coarse.glb")),

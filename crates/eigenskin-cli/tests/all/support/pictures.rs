@@ -14,9 +14,9 @@ pub fn arm_files(folder: &Path) -> [String; 2] {
     let name = |file: &str| folder.join(file).to_str().unwrap().to_string();
     let character = arm(1500).unwrap();
     let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
-    write_rig(name("rig.glb").as_ref(), &file).unwrap();
+    write_rig(name("rig.glb"), &file).unwrap();
     let set = SweptSkin::new(&character).examples(character.single_joint_poses(4)).unwrap();
-    write_examples(name("poses.glb").as_ref(), &file, &set).unwrap();
+    write_examples(name("poses.glb"), &file, &set).unwrap();
     let (rig, poses, model) = (name("rig.glb"), name("poses.glb"), name("model.glb"));
     succeeded(&["fit", &rig, "--examples", &poses, "-o", &model]);
     [model, poses]

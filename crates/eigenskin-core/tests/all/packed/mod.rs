@@ -27,7 +27,7 @@ proptest! {
         let model = model(shape);
         let rig = model.rig().clone();
         let mut reference = Evaluator::new(model.clone());
-        let mut random = Random(shape.seed ^ 1);
+        let mut random = Random::new(shape.seed ^ 1);
         let poses: Vec<Pose> = (0..2).map(|_| pose(&mut random, &rig, scaled)).collect();
         let mut expected = vec![Vec3::ZERO; rig.vertex_count()];
         let mut expected_normals = expected.clone();
@@ -189,7 +189,7 @@ fn layers_that_see_nothing_new_are_not_computed() {
     let (model, packed) = one(Storage::F32, 6);
     let mut evaluator = PackedEvaluator::new(Arc::new(packed));
     let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];
-    let mut at = pose(&mut Random(3), model.rig(), false);
+    let mut at = pose(&mut Random::new(3), model.rig(), false);
     evaluator.evaluate(&at, &mut positions, None);
     assert_eq!(evaluator.computed_layers(), model.layers().len());
     at.controls[0] += 0.3;

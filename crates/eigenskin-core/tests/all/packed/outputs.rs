@@ -23,7 +23,7 @@ fn packed(base: BaseSkinning, layers: usize) -> (Arc<Model>, Arc<PackedModel>, V
 
 fn packed_tube(base: BaseSkinning, layers: usize, rings: usize) -> (Arc<Model>, Arc<PackedModel>, Vec<Vec4>) {
     let model = model(Shape { seed: 11, base, joints: 5, influences: 5, rings, layers, offset: 0.5 });
-    let mut random = Random(4);
+    let mut random = Random::new(4);
     let normals = model.rig().mesh().normals();
     let tangents: Vec<Vec4> = normals
         .iter()
@@ -84,7 +84,7 @@ fn pool(threads: usize) -> Arc<rayon::ThreadPool> {
 fn layouts_and_threads_change_no_bit() {
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
         let (model, packed, _) = packed(base, 5);
-        let pose = pose(&mut Random(8), model.rig(), true);
+        let pose = pose(&mut Random::new(8), model.rig(), true);
         for &path in Path::available() {
             let mut alone = PackedEvaluator::with_path(packed.clone(), path).unwrap();
             let expected = Posed::of(&mut alone, &pose);
@@ -118,7 +118,7 @@ fn layouts_and_threads_change_no_bit() {
 #[test]
 fn the_last_vertex_of_a_buffer_may_end_early() {
     let (model, packed, _) = packed(BaseSkinning::LinearBlend, 2);
-    let pose = pose(&mut Random(8), model.rig(), false);
+    let pose = pose(&mut Random::new(8), model.rig(), false);
     let mut evaluator = PackedEvaluator::new(packed);
     let expected = interleaved(&Posed::of(&mut evaluator, &pose));
     let mut floats = vec![GAP; expected.len() - 1];
@@ -142,7 +142,7 @@ fn crowd_of(rings: usize) {
     let (model, packed, _) = packed_tube(BaseSkinning::LinearBlend, 4, rings);
     let bytes = packed.report().bytes_per_vertex * packed.report().vertices as f64;
     assert_eq!(bytes > 8.4e6, rings > 60, "the two cases are two");
-    let mut random = Random(21);
+    let mut random = Random::new(21);
     let poses: Vec<Pose> = (0..7).map(|_| pose(&mut random, model.rig(), false)).collect();
     let expected: Vec<Posed> =
         poses.iter().map(|pose| Posed::of(&mut PackedEvaluator::new(packed.clone()), pose)).collect();
@@ -165,7 +165,7 @@ fn crowd_of(rings: usize) {
 fn tangents_follow_the_skin_and_stay_perpendicular() {
     let (model, packed, rest) = packed(BaseSkinning::LinearBlend, 0);
     let rig = model.rig();
-    let pose = pose(&mut Random(8), rig, true);
+    let pose = pose(&mut Random::new(8), rig, true);
     let joints: Vec<DAffine3> = pose
         .world_from_joint
         .iter()

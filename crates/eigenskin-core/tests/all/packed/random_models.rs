@@ -12,6 +12,7 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::{DisplacementBasis, Frame, Layer, Model, Stage};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::random::SplitMix64;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::BaseSkinning;
@@ -55,17 +56,16 @@ pub fn shapes(
     )
 }
 
-/// SplitMix64 (Steele et al. 2014).
-pub struct Random(pub u64);
+/// Random numbers from a seed.
+pub struct Random(SplitMix64);
 
 impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(SplitMix64(seed))
+    }
+
     pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        low + (high - low) * ((z >> 11) as f64 / (1u64 << 53) as f64)
+        self.0.between(low, high)
     }
 
     pub fn below(&mut self, count: usize) -> usize {
@@ -81,7 +81,7 @@ impl Random {
 const SIDES: usize = 7;
 
 pub fn model(shape: Shape) -> Arc<Model> {
-    let mut random = Random(shape.seed);
+    let mut random = Random::new(shape.seed);
     let rig = rig(&mut random, shape);
     let layers = (0..shape.layers).map(|layer| self::layer(&mut random, &rig, layer)).collect();
     Arc::new(Model::new(rig, shape.base, layers).unwrap())

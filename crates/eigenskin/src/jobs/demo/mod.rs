@@ -233,14 +233,14 @@ impl DemoOutcome {
         let folder = folder.as_ref();
         std::fs::create_dir_all(folder).map_err(|error| WriteError::Io { path: folder.into(), error })?;
         let rig = self.simulated.file();
-        eigenskin_io::write_rig(&folder.join(Self::RIG), rig)?;
+        eigenskin_io::write_rig(folder.join(Self::RIG), rig)?;
         let Self { training, one_joint, many_joints, .. } = self;
         let examples = folder.join(Self::EXAMPLES);
         eigenskin_io::write_simulated_examples(&examples, rig, &training.set, &training.record)?;
         let held_out = one_joint.set.examples().iter().chain(many_joints.set.examples()).cloned().collect();
         let held_out = ExampleSet::new(rig.rig().clone(), held_out)?;
         let record = self.simulated.record(|purpose, _| purpose == Purpose::Validation);
-        eigenskin_io::write_simulated_examples(&folder.join(Self::VALIDATION), rig, &held_out, &record)?;
+        eigenskin_io::write_simulated_examples(folder.join(Self::VALIDATION), rig, &held_out, &record)?;
         self.fit.write(folder.join(Self::MODEL))?;
         let figures = || Ok(serde_json::to_string_pretty(self)? + "\n");
         let path = folder.join(Self::FIGURES);

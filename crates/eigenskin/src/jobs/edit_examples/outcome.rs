@@ -81,7 +81,8 @@ impl EditOutcome {
     }
 
     /// Writes the set as GLB, into the file of the rig that it came from.
-    pub fn write(&self, path: &Path, file: &RigFile) -> Result<(), EditExamplesError> {
+    pub fn write(&self, path: impl AsRef<Path>, file: &RigFile) -> Result<(), EditExamplesError> {
+        let path = path.as_ref();
         Ok(write_example_list(path, file, &self.list)?)
     }
 }

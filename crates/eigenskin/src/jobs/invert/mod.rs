@@ -63,7 +63,8 @@ impl From<BaseError> for InvertError {
 
 impl Invert {
     /// Reads an example set and a base; also gives back the file to write into.
-    pub fn open(path: &Path, base: &BaseChoice) -> Result<(Self, RigFile), InvertError> {
+    pub fn open(path: impl AsRef<Path>, base: &BaseChoice) -> Result<(Self, RigFile), InvertError> {
+        let path = path.as_ref();
         let (file, list) = read_example_list(path, &read_options(None))?;
         Ok((Self { list, base: base.read()? }, file))
     }
@@ -84,7 +85,8 @@ impl Invert {
 
 impl InvertOutcome {
     /// Writes the set as GLB into the file that it came from.
-    pub fn write(&self, path: &Path, file: &RigFile) -> Result<(), InvertError> {
+    pub fn write(&self, path: impl AsRef<Path>, file: &RigFile) -> Result<(), InvertError> {
+        let path = path.as_ref();
         Ok(write_example_list(path, file, &self.list)?)
     }
 }

@@ -9,7 +9,7 @@ use eigenskin_gltf::RigFile;
 use eigenskin_report::picture::View;
 use serde::{Deserialize, Serialize};
 
-use super::RenderError;
+use crate::pose_source::{PoseSourceError, clip_named};
 
 /// From where to look: `front`, `back`, `left`, `right`, `top`, `bottom`, or a direction `X,Y,Z` from the
 /// character toward the eye.
@@ -107,11 +107,8 @@ pub fn sphere_around<'a>(points: impl Iterator<Item = &'a Vec3> + Clone) -> Vec<
 }
 
 /// Poses of a clip, `rate` to a second.
-pub fn clip_poses(file: &RigFile, name: &str, rate: u16) -> Result<Vec<Pose>, RenderError> {
-    let clip = file.clip_named(name).ok_or_else(|| RenderError::NoClip {
-        clip: name.to_string(),
-        known: file.clips().iter().map(|clip| clip.name.clone()).collect(),
-    })?;
+pub fn clip_poses(file: &RigFile, name: &str, rate: u16) -> Result<Vec<Pose>, PoseSourceError> {
+    let clip = clip_named(file, name)?;
     let count = (clip.duration() * f64::from(rate)).round().max(1.0) as usize;
     Ok((0..count).map(|frame| file.sample(clip, frame as f64 / f64::from(rate))).collect())
 }

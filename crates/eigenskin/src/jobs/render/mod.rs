@@ -13,7 +13,6 @@ use eigenskin_core::model::Model;
 use eigenskin_core::nearest_name;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_gltf::RigFile;
 use eigenskin_io::ReadError;
 use eigenskin_report::picture::painter::PanelPainter;
 use eigenskin_report::picture::{
@@ -23,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::example_source::{ExampleSource, ExampleSourceError};
 use crate::painter::WatchedPainter;
+use crate::pose_source::{PoseSource, PoseSourceError};
 use crate::reports::default_view;
 use crate::rig_source::read_options;
 
@@ -50,13 +50,17 @@ pub struct Render {
     pub settings: RenderSettings,
 }
 
-/// A job, and the file its model came from, where clips and poses are chosen from.
-#[derive(Debug, Clone)]
-pub struct OpenedRender {
-    /// the job, without poses yet
-    pub job: Render,
-    /// the model's file
-    pub file: RigFile,
+/// Where a model is, and what is shown of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RenderInputs {
+    /// a model's file
+    pub model: PathBuf,
+    /// true shapes: a GLB example set or a numpy bundle
+    pub truth: Option<PathBuf>,
+    /// without true shapes: a pose of the model
+    pub pose: Option<PoseSource>,
+    /// instead: a clip of the model's file, played at the rate of the settings
+    pub clip: Option<String>,
 }
 
 /// How pictures of a model look.
@@ -143,13 +147,14 @@ pub enum RenderError {
         /// what may have been meant
         hint: String,
     },
-    /// A clip that the file does not have.
-    #[error("there is no clip {clip:?}; {}", there_are(known))]
-    NoClip {
-        /// the name given
-        clip: String,
-        /// the clips there are
-        known: Vec<String>,
+    /// There is no such clip or pose.
+    #[error(transparent)]
+    Pose(#[from] PoseSourceError),
+    /// More than one pose for a still.
+    #[error("a picture shows one pose, and {poses} poses were given; choose one")]
+    SeveralPoses {
+        /// how many
+        poses: usize,
     },
     /// A layer that the model does not have.
     #[error("the model has no layer {layer:?}; it has {}", known.join(", "))]
@@ -205,10 +210,6 @@ impl From<PictureError> for RenderError {
     }
 }
 
-fn there_are(known: &[String]) -> String {
-    if known.is_empty() { "the file has none".to_string() } else { format!("there are {}", known.join(", ")) }
-}
-
 impl Default for RenderSettings {
     fn default() -> Self {
         Self {
@@ -227,23 +228,30 @@ impl Default for RenderSettings {
 }
 
 impl Render {
-    /// Reads a model and, where they are given, true shapes: a GLB example set or a numpy bundle.
-    pub fn open(
-        model: impl AsRef<Path>,
-        truth: Option<&Path>,
-        settings: RenderSettings,
-    ) -> Result<OpenedRender, RenderError> {
-        let (file, model) = eigenskin_io::read_model(model.as_ref())?;
-        let truth = match truth {
+    /// Reads the model and what is shown of it.
+    pub fn open(inputs: &RenderInputs, settings: RenderSettings) -> Result<Self, RenderError> {
+        let (file, model) = eigenskin_io::read_model(&inputs.model)?;
+        let truth = match &inputs.truth {
             Some(path) => {
-                let source = ExampleSource::Set(path.into());
+                let source = ExampleSource::Set(path.clone());
                 let read = source.read(&file, &read_options(None))?;
                 let settled = read.settle(&source, model.input_rig(), None)?;
                 Some(settled.examples.sample(usize::MAX).map_err(ExampleSourceError::from)?)
             }
             None => None,
         };
-        Ok(OpenedRender { job: Self { model: Arc::new(model), truth, poses: Vec::new(), settings }, file })
+        let poses = match (&inputs.clip, &inputs.pose) {
+            (Some(clip), _) => clip_poses(&file, clip, settings.rate)?,
+            (None, Some(pose)) => {
+                let poses = pose.read_all(&file)?;
+                if poses.len() > 1 {
+                    return Err(RenderError::SeveralPoses { poses: poses.len() });
+                }
+                poses.into_iter().map(|named| named.pose).collect()
+            }
+            (None, None) => Vec::new(),
+        };
+        Ok(Self { model: Arc::new(model), truth, poses, settings })
     }
 
     /// Draws, by whoever paints.

@@ -146,7 +146,7 @@ impl PartsStore {
     pub(super) fn write(&self, index: usize, result: &JobResult) -> Result<(), PartsError> {
         if !result.poses.is_empty() {
             let set = ExampleSet::new(self.file.rig().clone(), result.poses.iter().map(example).collect())?;
-            eigenskin_io::write_examples(&self.path(index, "glb"), &self.file, &set)?;
+            eigenskin_io::write_examples(self.path(index, "glb"), &self.file, &set)?;
         }
         // The second file is the mark that the first one is whole.
         let failed = result.failed.iter().cloned().map(|(name, reason)| FailedPose { name, reason });
