@@ -3,6 +3,8 @@
 //! model once in each of the poses, on one thread.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and may fail")]
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,16 +13,20 @@ use eigenskin_characters::{Character, hand};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::Vec3;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 
 fn main() {
     println!("triangles  vertices  poses      fit  evaluating all poses  fit / evaluating");
     for triangles in [13_976, 55_904] {
         let set = examples(&hand(triangles).unwrap());
         let fit = best_of(3, || {
-            std::hint::black_box(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap());
+            std::hint::black_box(
+                fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap(),
+            );
         });
-        let model = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model;
+        let model = fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+            .unwrap()
+            .model;
         let mut evaluator = Evaluator::new(Arc::new(model));
         let mut positions = vec![Vec3::ZERO; set.rig().vertex_count()];
         let mut normals = positions.clone();

@@ -5,6 +5,8 @@
 //! minimisations run in lock step where one evaluation serves them all.
 
 mod line_search;
+#[cfg(test)]
+mod tests;
 
 use line_search::{LineSearch, LineTolerances};
 
@@ -36,38 +38,6 @@ impl Default for PowellParams {
             enough: f64::NEG_INFINITY,
             most_evaluations: 10_000,
         }
-    }
-}
-
-/// What [`minimise`] found.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PowellResult {
-    /// the best point tried
-    pub point: Vec<f64>,
-    /// the value there; infinite if no trial had a finite one
-    pub value: f64,
-    /// how often the function was evaluated
-    pub evaluations: usize,
-    /// false: the evaluations were used up first
-    pub converged: bool,
-}
-
-/// Minimises `function` from `start`. Values that are not finite are worse than all others.
-pub fn minimise(
-    mut function: impl FnMut(&[f64]) -> f64,
-    start: &[f64],
-    params: &PowellParams,
-) -> PowellResult {
-    let mut powell = Powell::new(start, params);
-    while let Some(trial) = powell.trial() {
-        let value = function(trial);
-        powell.observe(value);
-    }
-    PowellResult {
-        point: powell.best().to_vec(),
-        value: powell.value(),
-        evaluations: powell.evaluations(),
-        converged: powell.converged(),
     }
 }
 
@@ -118,14 +88,6 @@ enum Stage {
 }
 
 impl Powell {
-    /// Along the coordinate axes first.
-    pub fn new(start: &[f64], params: &PowellParams) -> Self {
-        let axes = (0..start.len())
-            .map(|axis| (0..start.len()).map(|i| if i == axis { 1.0 } else { 0.0 }).collect())
-            .collect();
-        Self::along(start, axes, params)
-    }
-
     /// Along given directions first (as many as dimensions, independent): conjugate ones, where a
     /// model of the function is known, save most of the work.
     pub fn along(start: &[f64], directions: Vec<Vec<f64>>, params: &PowellParams) -> Self {
@@ -201,21 +163,6 @@ impl Powell {
         } else if self.evaluations >= self.params.most_evaluations {
             self.stage = Stage::Done;
         }
-    }
-
-    /// The best point so far.
-    pub fn best(&self) -> &[f64] {
-        &self.best.at
-    }
-
-    /// The value there; infinite before any finite one.
-    pub fn value(&self) -> f64 {
-        self.best.value
-    }
-
-    /// Values observed so far.
-    pub fn evaluations(&self) -> usize {
-        self.evaluations
     }
 
     /// True once it has ended for another reason than the number of evaluations.

@@ -1,16 +1,19 @@
 //! Joint supports: the part of the skin that a joint visibly deforms (EigenSkin §2.2, Figure 3).
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-use eigenskin_core::mover::Mover;
+use eigenskin_core::mover::{Mover, moved_by_poses};
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
 use crate::displacements::fields::Tile;
 use crate::displacements::tall_matrix::TallMatrix;
-use crate::displacements::{Observations, RestDisplacements, StoreError};
+use crate::displacements::{Observations, RestDisplacements, TileError};
 
 /// How supports are cut.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SupportParams {
     /// points whose displacement exceeds this share of the joint's largest; default `None`: the
     /// paper's 0.04, or more where that makes better use of a limit per vertex
@@ -26,7 +29,8 @@ impl Default for SupportParams {
 }
 
 /// How a support ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Border {
     /// the paper's: all or nothing, which leaves a step of the threshold's height in the skin
     Hard,
@@ -36,7 +40,7 @@ pub enum Border {
 
 /// Where supports end.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Cut {
+pub(crate) struct Cut {
     /// share of the joint's largest displacement
     pub threshold: f64,
     /// how the support ends there
@@ -45,7 +49,7 @@ pub struct Cut {
 
 /// Where one joint (or control) acts, and where it was observed.
 #[derive(Debug, Clone)]
-pub struct JointSupport {
+pub(crate) struct JointSupport {
     /// the joint or control
     pub mover: Mover,
     /// points of the skin, rising (S_j)
@@ -82,17 +86,35 @@ impl JointSupport {
     }
 }
 
+/// Which joints and controls each example moves.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    /// what can move
+    pub movers: Vec<Mover>,
+    /// `example` → rising indices into the movers
+    pub by_example: Vec<Vec<usize>>,
+}
+
+impl Moved {
+    /// In observed poses.
+    pub fn of(seen: &Observations) -> Self {
+        let movers = Mover::all(&seen.rig);
+        let by_example = moved_by_poses(&seen.rig, &seen.poses, &movers);
+        Self { movers, by_example }
+    }
+}
+
 /// The support of every mover that some example moves.
 ///
 /// A mover that is never seen alone gets its share of the examples that move it with others:
 /// each point's displacement is divided among the moved joints by nearness.
-pub fn joint_supports(
+pub(crate) fn joint_supports(
     seen: &Observations,
-    movers: &[Mover],
-    moved: &[Vec<usize>],
+    Moved { movers, by_example: moved }: &Moved,
     cut: Cut,
-) -> Result<Vec<JointSupport>, StoreError> {
-    let nearness = Arc::new(Nearness::new(seen, movers, moved));
+    progress: &dyn Progress,
+) -> Result<Vec<JointSupport>, TileError> {
+    let nearness = Arc::new(Nearness::new(seen, movers, moved, progress)?);
     let support = |mover: usize| {
         let alone: Vec<usize> = (0..seen.len()).filter(|&e| moved[e] == [mover]).collect();
         let (examples, sharing) = if alone.is_empty() {
@@ -103,7 +125,7 @@ pub fn joint_supports(
             (alone, None)
         };
         let is_seen = !examples.is_empty();
-        is_seen.then(|| cut_support(movers[mover], examples, sharing, &seen.displacements, cut))
+        is_seen.then(|| cut_support(movers[mover], examples, sharing, &seen.displacements, cut, progress))
     };
     (0..movers.len()).into_par_iter().filter_map(support).collect()
 }
@@ -114,7 +136,8 @@ fn cut_support(
     sharing: Option<Sharing>,
     displacements: &RestDisplacements,
     cut: Cut,
-) -> Result<JointSupport, StoreError> {
+    progress: &dyn Progress,
+) -> Result<JointSupport, TileError> {
     let mut largest_at: Vec<f32> = Vec::with_capacity(displacements.points.group_count());
     let of_tile = |tile: &Tile<'_>| -> Vec<f32> {
         let mut largest_at = vec![0f32; tile.places.len()];
@@ -127,7 +150,14 @@ fn cut_support(
         }
         largest_at
     };
-    displacements.positions.fold_tiles(&examples, 8192, |_| true, of_tile, |part| largest_at.extend(part))?;
+    displacements.positions.fold_tiles(
+        &examples,
+        8192,
+        |_| true,
+        of_tile,
+        |part| largest_at.extend(part),
+        progress,
+    )?;
     let largest = largest_at.iter().copied().fold(0.0, f32::max);
     let (mut points, mut mask) = (Vec::new(), Vec::new());
     for (point, &here) in largest_at.iter().enumerate() {
@@ -172,7 +202,12 @@ struct Nearness {
 const MOST_TOTALS: usize = 1 << 23;
 
 impl Nearness {
-    fn new(seen: &Observations, movers: &[Mover], moved: &[Vec<usize>]) -> Self {
+    fn new(
+        seen: &Observations,
+        movers: &[Mover],
+        moved: &[Vec<usize>],
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let (rig, points) = (&seen.rig, &seen.displacements.points);
         let skeleton = rig.skeleton();
         let position = |joint| skeleton.rest_position(joint);
@@ -200,11 +235,12 @@ impl Nearness {
         let mut nearness = Self { affinities: affinities.collect(), sets, totals: Vec::new() };
         if nearness.sets.len() * points.group_count() <= MOST_TOTALS {
             let totals = (0..nearness.sets.len()).into_par_iter().map(|set| {
-                (0..points.group_count()).map(|point| nearness.total_of(set, point)).collect::<Vec<f64>>()
+                progress.doing("finding supports")?;
+                Ok((0..points.group_count()).map(|point| nearness.total_of(set, point)).collect::<Vec<f64>>())
             });
-            nearness.totals = totals.collect();
+            nearness.totals = totals.collect::<Result<_, Cancelled>>()?;
         }
-        nearness
+        Ok(nearness)
     }
 
     fn total_of(&self, set: usize, point: usize) -> f64 {

@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use eigenskin_core::deformers::stack::DeformerError;
 use eigenskin_core::deformers::{Base, BlackBox, BlackBoxError, BoundStack};
-use eigenskin_core::examples::{Example, ExampleSet, ExamplesError, Inverted};
+use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Cancelled, Progress, Step};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::black_box::{
-    ClassReport, InversionParams, InversionProgress, InversionReport, VertexClass, invert_example,
+    ClassReport, InversionParams, InversionReport, VertexClass, invert_example,
 };
 use eigenskin_fit::metrics::{Evaluation, evaluate_against, evaluate_through};
 use eigenskin_io::{BoxFile, BoxFileError, read_box};
@@ -104,13 +104,22 @@ pub enum BaseError {
     },
     /// A program failed while a model was evaluated.
     #[error(transparent)]
-    BlackBox(#[from] BlackBoxError),
+    BlackBox(BlackBoxError),
     /// The examples were refused.
     #[error(transparent)]
     Examples(#[from] ExamplesError),
     /// Stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<BlackBoxError> for BaseError {
+    fn from(error: BlackBoxError) -> Self {
+        match error {
+            BlackBoxError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::BlackBox(error),
+        }
+    }
 }
 
 /// How examples were pulled back.
@@ -269,10 +278,15 @@ impl OpenBase {
     }
 
     /// The errors of a model on a set, through the program where one takes part.
-    pub fn measure(&mut self, model: &Arc<Model>, set: &ExampleSet) -> Result<Evaluation, BaseError> {
+    pub fn measure(
+        &mut self,
+        model: &Arc<Model>,
+        set: &ExampleSet,
+        progress: &dyn Progress,
+    ) -> Result<Evaluation, BaseError> {
         match (self.has_program(), self.black_box()) {
-            (true, Some(black_box)) => Ok(evaluate_through(model, black_box, set)?),
-            _ => Ok(evaluate_against(model, set)),
+            (true, Some(black_box)) => Ok(evaluate_through(model, black_box, set, progress)?),
+            _ => Ok(evaluate_against(model, set, progress)?),
         }
     }
 
@@ -322,17 +336,15 @@ impl OpenBase {
         for (done, example) in examples.iter_mut().enumerate() {
             let name = example.name.clone();
             let doing = format!("pulling back {name}");
-            let step = || progress.step(Step { doing: &doing, done, count: Some(count) });
-            step()?;
-            let mut stopped = Ok(());
-            let mut tell = |_: InversionProgress| stopped = step();
-            let inverted: Result<(Inverted, _), BlackBoxError> =
-                invert_example(bound, &self.base, rig, example, &InversionParams::default(), &mut tell);
-            stopped?;
-            let (inverted, inversion) = inverted.map_err(|error| BaseError::Invert {
-                example: name.clone(),
-                base: self.base.name().to_string(),
-                error,
+            let progress = &OneOf { progress, doing: &doing, done, count };
+            let inverted =
+                invert_example(bound, &self.base, rig, example, &InversionParams::default(), progress);
+            let (inverted, inversion) = inverted.map_err(|error| match error {
+                BlackBoxError::Cancelled(cancelled) => BaseError::Cancelled(cancelled),
+                error => {
+                    let (example, base) = (name.clone(), self.base.name().to_string());
+                    BaseError::Invert { example, base, error }
+                }
             })?;
             for (vertex, residual) in inversion.residuals.iter().enumerate() {
                 if residual.length() > worst.0 {
@@ -351,6 +363,20 @@ impl OpenBase {
             largest_residual: worst.0,
             worst: worst.1,
         }))
+    }
+}
+
+/// Tells of each call of a base as of the example that it is made for.
+struct OneOf<'a> {
+    progress: &'a dyn Progress,
+    doing: &'a str,
+    done: usize,
+    count: usize,
+}
+
+impl Progress for OneOf<'_> {
+    fn step(&self, _: Step<'_>) -> Result<(), Cancelled> {
+        self.progress.step(Step { doing: self.doing, done: self.done, count: Some(self.count) })
     }
 }
 

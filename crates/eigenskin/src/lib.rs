@@ -20,8 +20,8 @@ pub use eigenskin_core::{
     vertex_groups, weights,
 };
 pub use eigenskin_fit::{
-    baselines, basis, displacements, drivers, method, metrics, mirror, powell, solve_weights, style, suggest,
-    supports, transfer,
+    baselines, displacements, drivers, method, metrics, mirror, solve_weights, style, suggest, supports,
+    transfer,
 };
 pub use eigenskin_gltf as gltf;
 #[cfg(feature = "gpu")]

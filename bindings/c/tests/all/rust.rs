@@ -1,12 +1,14 @@
 //! What the library gives to Rust.
 
 use eigenskin_characters::{arm, truth::true_shape};
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, Vec3, Vec4};
 use eigenskin_core::model::Model;
 use eigenskin_core::packed::{Output, PackParams, PackedEvaluator, PackedModel, Storage};
 use eigenskin_core::pose::Pose;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_core::progress::Unwatched;
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_gltf::conformance::cases;
 use eigenskin_gltf::{ModelWriteOptions, RigFile};
 
@@ -28,7 +30,8 @@ fn fitted() -> Sample {
     };
     let examples = character.single_joint_poses(2).into_iter().enumerate().map(example).collect();
     let set = ExampleSet::new(character.rig.clone(), examples).unwrap();
-    let model = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model;
+    let model =
+        fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap().model;
     let file = RigFile::from_rig(character.rig.clone(), "arm").unwrap();
     let poses: Vec<Pose> = character.multi_joint_poses(3, 5).into_iter().map(|named| named.pose).collect();
     let glb = eigenskin_gltf::model_glb(&file, &model, &ModelWriteOptions::default()).unwrap().0;

@@ -9,10 +9,8 @@ use eigenskin::base::BaseError;
 use eigenskin::example_source::{ExampleSource, ExampleSourceError, Examples};
 use eigenskin::frame_slice::FrameSlice;
 use eigenskin::gltf::Orientation;
-use eigenskin::jobs::fit::{
-    Fit, FitInputs, FitJobError, FitLimits, FitOutcome, FitSettings, FoundWithinLimits, ManyModels,
-    MethodChoice, SizeLimit, method,
-};
+use eigenskin::jobs::fit::{Fit, FitInputs, FitJobError, FitOutcome, FitSettings, ManyModels};
+use eigenskin::method::{Allowed, Choice, ErrorLimit, FitError, Limits, SizeLimit};
 use eigenskin::report::page::LengthUnit;
 use eigenskin::reports::{self, FitPage, PageStyle, fit_report};
 use eigenskin::rig_source::RigSource;
@@ -208,7 +206,7 @@ impl Args {
         let LimitArgs { max_targets, max_bytes, max_error } = self.limits;
         Ok(FitSettings {
             method: self.method.wanted()?,
-            limits: FitLimits { max_targets, max_bytes, max_error },
+            limits: Limits { targets: max_targets, bytes: max_bytes, error: max_error },
             solve_weights: self.solve_weights.then(|| self.solve.params()),
             leave_one_out: self.leave_one_out,
         })
@@ -247,7 +245,7 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
             "leave out --max-error, --max-bytes and, except for pose space deformation, --max-targets, or --frames ::100"
         }
         FitJobError::PsdNeedsLimit => "--max-targets N, or --frames ::100",
-        FitJobError::TooFewToLeaveOut => "--method NAME",
+        FitJobError::Learn(FitError::NothingToLeaveOut { .. }) => "--method NAME",
         FitJobError::LimitBelowRig { limit: SizeLimit::Targets(_), .. } => "--max-targets",
         FitJobError::LimitBelowRig { limit: SizeLimit::Bytes(_), .. } => "--max-bytes",
         FitJobError::Source(ExampleSourceError::NotStreamable { .. }) => {
@@ -316,8 +314,8 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
     if let Some(choice) = &outcome.choice {
         print_choice(output, choice);
     }
-    if let Some(found) = &outcome.within_limits {
-        print_limits(output, found, &outcome.method);
+    if let Some(found) = outcome.within_limits {
+        print_limits(output, found, args.limits);
     }
     summary::print(output, outcome);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(outcome.written.bytes)));
@@ -335,42 +333,46 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
     }
 }
 
-fn print_choice(output: &Output, choice: &MethodChoice) {
+fn print_choice(output: &Output, choice: &Choice) {
+    let chosen = choice.tried[choice.chosen].candidate.name();
     output.item(
         "auto",
         format!(
-            "{}: {:.3} of plain skinning's error on examples left out in {} parts",
-            choice.chosen, choice.left_out_error, choice.folds
+            "{chosen}: {:.3} of plain skinning's error on examples left out in {} parts",
+            choice.left_out_error(),
+            choice.folds
         ),
     );
     let others: Vec<String> = choice
         .tried
         .iter()
-        .filter(|tried| tried.name != choice.chosen)
-        .map(|tried| format!("{} {:.3}", tried.name, tried.left_out_error))
+        .map(|tried| (tried.candidate.name(), tried.left_out_error))
+        .filter(|(name, _)| *name != chosen)
+        .map(|(name, error)| format!("{name} {error:.3}"))
         .collect();
     let others = if others.is_empty() { "none".to_string() } else { others.join(", ") };
     output.item("", format!("others: {others}"));
 }
 
-fn print_limits(output: &Output, found: &FoundWithinLimits, method: &method::Method) {
-    let [one, many] = method.fields();
-    let what = format!("{} of {}", counted(found.total, one, many), found.all);
+fn print_limits(output: &Output, found: Allowed, limits: LimitArgs) {
+    let what = format!("{} of {}", counted(found.components, "component", "components"), found.unlimited);
     let limit = found.limited_by.map(|limit| match limit {
         SizeLimit::Targets(most) => format!("--max-targets {most}"),
         SizeLimit::Bytes(most) => format!("--max-bytes {most} ({})", bytes(most)),
     });
     let sentence = match (found.error, limit) {
-        (None, None) => format!("{what}, no limit was reached"),
-        (None, Some(limit)) => format!("{what}, the most that {limit} allows"),
-        (Some((wanted, None)), _) => format!("{what}, the fewest that reach an error of {wanted}"),
-        (Some((_, Some(best))), limit) => {
+        (ErrorLimit::Open, None) => format!("{what}, no limit was reached"),
+        (ErrorLimit::Open, Some(limit)) => format!("{what}, the most that {limit} allows"),
+        (ErrorLimit::Met, _) => {
+            format!("{what}, the fewest that reach an error of {}", limits.max_error.unwrap_or_default())
+        }
+        (ErrorLimit::Missed { best }, limit) => {
             let why = limit.unwrap_or_else(|| "--per-vertex or the examples".to_string());
             format!("{what}; {why} allow no error below {best:.4}")
         }
     };
     output.item("budget", sentence);
-    if !found.error_is_met {
+    if matches!(found.error, ErrorLimit::Missed { .. }) {
         output.warning("--max-error is not reached; raise the other limits or give more examples");
     }
 }

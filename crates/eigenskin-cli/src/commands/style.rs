@@ -6,16 +6,15 @@ use anyhow::{Result, anyhow};
 use clap::ValueEnum;
 use eigenskin::frame_slice::FrameSlice;
 use eigenskin::io::read_joint_map;
-use eigenskin::jobs::fit::method::Method;
 use eigenskin::jobs::fit::{FitSettings, Wanted};
 use eigenskin::jobs::style::{
     OpenedSet, Style, StyleInputs, StyleJobError, StyleOutcome, StyleSettings, StyleWarning,
 };
-use eigenskin::method::EigenSkinParams;
+use eigenskin::method::{EigenSkinParams, Method};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{Form, MatchedBy, Regions, Space, StyleParams};
 
-use crate::fitting::options::{Belonging, EigenSkinArgs, check_belongings};
+use crate::fitting::options::{EigenSkinArgs, WorksWith, check_options};
 use crate::fitting::summary;
 use crate::output::{Output, bytes, counted, figure};
 use crate::progress::Terminal;
@@ -109,19 +108,20 @@ impl Args {
                 },
                 joint_map: self.map.as_deref().map(read_joint_map).transpose()?,
             },
+            fit: self.fit()?,
         })
     }
 
     /// How to fit a model, where one is asked for.
     fn fit(&self) -> Result<Option<FitSettings>> {
-        let of_model = |(option, given)| Belonging {
+        let of_model = |(option, given)| WorksWith {
             option,
             given,
-            to: "--model",
+            with: "--model",
             chosen: self.model,
             instead: "an example set".to_string(),
         };
-        check_belongings(&self.eigenskin.given().map(of_model))?;
+        check_options(&self.eigenskin.given().map(of_model))?;
         let method = || Method::EigenSkin(self.eigenskin.params(EigenSkinParams::default()));
         Ok(self.model.then(|| FitSettings { method: Wanted::This(method()), ..FitSettings::default() }))
     }
@@ -130,18 +130,17 @@ impl Args {
 /// Runs the command.
 pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let output = Output::new(quiet, args.json.as_deref());
-    let (fit, settings) = (args.fit()?, args.settings()?);
+    let settings = args.settings()?;
     let (first, second) = (&args.from[0], &args.from[1]);
     let mut given: Vec<&Path> = vec![first, second, &args.to];
     given.extend(args.map.as_deref());
     rigs::check_not_input(&args.output, &given)?;
     let inputs =
         StyleInputs { from: first.clone(), to: second.clone(), target: args.to.clone(), frames: args.frames };
-    let opened = Style::open(&inputs, settings).map_err(|error| match (&error, args.frames) {
+    let job = Style::open(&inputs, settings).map_err(|error| match (&error, args.frames) {
         (StyleJobError::Frames { .. }, Some(frames)) => anyhow!("{error} (--frames {frames})"),
         _ => error.into(),
     })?;
-    let job = Style { fit, ..opened };
     print_sets(&output, args, &job);
     let outcome = job.run(&Terminal::new(quiet)).map_err(|error| with_files(args, error))?;
     print(&output, &outcome);

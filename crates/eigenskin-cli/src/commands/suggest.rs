@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, anyhow, bail};
 use eigenskin::jobs::suggest::{
-    CandidateSource, OpenedSuggest, Suggest, SuggestError, SuggestInputs, SuggestOutcome, SuggestSettings,
+    CandidateSource, OpenedSuggest, Suggest, SuggestError, SuggestInputs, SuggestOutcome, SuggestParams,
+    SuggestedPose,
 };
 use eigenskin::rig_source::RigSource;
 
@@ -61,7 +62,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
         rigs::check_not_input(path, &inputs)?;
     }
-    let settings = SuggestSettings { count: args.count, ..SuggestSettings::default() };
+    let settings = SuggestParams { count: args.count, ..SuggestParams::default() };
     let opened = Suggest::open(&args.inputs()?, settings).map_err(with_options)?;
     tell_opened(&opened, args, &output);
     let outcome = opened.job.run(&Terminal::new(quiet)).map_err(with_options)?;
@@ -130,13 +131,13 @@ fn print(job: &Suggest, outcome: &SuggestOutcome, output: &Output) {
         output.item("suggest", "nothing: no useful pose left");
         return;
     }
-    for (index, suggestion) in outcome.suggestions.iter().enumerate() {
+    for (index, SuggestedPose { suggestion, .. }) in outcome.suggestions.iter().enumerate() {
         let gain = 100.0 * suggestion.gain;
         output.item(
             &format!("{}.", index + 1),
             format!("{} ({gain:.0} % of the uncertainty)", suggestion.name),
         );
-        output.item("", &suggestion.reason);
+        output.item("", suggestion.reason());
     }
     output.item("left", format!("{} % of the uncertainty after these", figure(100.0 * outcome.left)));
 }

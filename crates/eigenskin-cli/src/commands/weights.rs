@@ -86,7 +86,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
             solved: &outcome.solved,
             examples: &job.examples,
             model: &model,
-            evaluation: &evaluate_against(&model, &job.examples),
+            evaluation: &evaluate_against(&model, &job.examples, &watcher)?,
         };
         let style = PageStyle::new(painter::for_reports()?);
         reports::write_report(path, &weights_report(&page, &style, &watcher)?)?;

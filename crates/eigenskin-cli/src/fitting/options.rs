@@ -6,8 +6,8 @@ use eigenskin::base::BaseChoice;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Ridge, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
-use eigenskin::jobs::fit::{Wanted, method};
-use eigenskin::method::{Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
+use eigenskin::jobs::fit::Wanted;
+use eigenskin::method::{self, Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::parameterization_options::ParameterizationArgs;
@@ -115,25 +115,25 @@ enum BorderArg {
 #[derive(Clone, Copy)]
 struct ClampArg(Option<f64>);
 
-/// An option, whether it is given, and the choice it belongs to.
-pub struct Belonging {
+/// An option, whether it is given, and the choice it works with.
+pub struct WorksWith {
     /// such as `--per-joint`
     pub option: &'static str,
     /// whether it was typed
     pub given: bool,
     /// such as `--method eigenskin`
-    pub to: &'static str,
+    pub with: &'static str,
     /// whether that was chosen
     pub chosen: bool,
     /// what was chosen instead, such as `--method psd`
     pub instead: String,
 }
 
-/// Refuses the first option that belongs to what was not chosen.
-pub fn check_belongings(belongings: &[Belonging]) -> Result<()> {
-    match belongings.iter().find(|option| option.given && !option.chosen) {
-        Some(Belonging { option, to, instead, .. }) => {
-            bail!("{option} belongs to {to}, not to {instead}; leave {option} out, or choose {to}")
+/// Refuses the first option that only works with what was not chosen.
+pub fn check_options(options: &[WorksWith]) -> Result<()> {
+    match options.iter().find(|option| option.given && !option.chosen) {
+        Some(WorksWith { option, with, instead, .. }) => {
+            bail!("{option} only works with {with}, not with {instead}")
         }
         None => Ok(()),
     }
@@ -172,14 +172,14 @@ impl MethodArgs {
 
     /// What was asked for, on linear blending; an option that makes no sense for the method is refused.
     fn params(&self) -> Result<method::Method> {
-        let of_eigenskin = |(option, given)| Belonging {
+        let of_eigenskin = |(option, given)| WorksWith {
             option,
             given,
-            to: "--method eigenskin",
+            with: "--method eigenskin",
             chosen: self.is_eigenskin(),
             instead: format!("--method {}", self.method.name()),
         };
-        check_belongings(&self.eigenskin.given().map(of_eigenskin))?;
+        check_options(&self.eigenskin.given().map(of_eigenskin))?;
         self.psd.check_method(self.method)?;
         self.parameterization.check_method(self.method)?;
         if self.is_eigenskin() {

@@ -1,10 +1,9 @@
 //! Options of the parameterization by joints.
 
 use anyhow::Result;
-use eigenskin::basis::IcaParams;
-use eigenskin::method::{ParameterizationParams, SignalBasis};
+use eigenskin::method::{IcaParams, ParameterizationParams, SignalBasis};
 
-use super::options::{Belonging, Method, check_belongings};
+use super::options::{Method, WorksWith, check_options};
 
 /// Options of `--method parameterization`.
 #[derive(clap::Args)]
@@ -31,14 +30,14 @@ struct SignalLimit(Option<usize>);
 impl ParameterizationArgs {
     /// Refuses these options beside another method.
     pub fn check_method(&self, method: Method) -> Result<()> {
-        let own = |option, given| Belonging {
+        let own = |option, given| WorksWith {
             option,
             given,
-            to: "--method parameterization",
+            with: "--method parameterization",
             chosen: method == Method::Parameterization,
             instead: format!("--method {}", method.name()),
         };
-        check_belongings(&[
+        check_options(&[
             own("--signals", self.signals.is_some()),
             own("--parts", self.parts.is_some()),
             own("--ica", self.ica),

@@ -1,26 +1,16 @@
 //! What is said of a parameterization by joints.
 
-use eigenskin::method::{ParameterizationFit, PartReport};
+use eigenskin::method::{ParameterizationReport, PartReport};
 
-use crate::output::{Output, counted, figure};
+use crate::output::{Output, figure};
 use crate::table;
 
 /// Letters of joint names in a line of the table.
 const LISTED: usize = 44;
 
-/// The model in one line.
-pub fn model_line(fit: &ParameterizationFit, targets: usize) -> String {
-    format!(
-        "{} of {}, at most {} at any vertex; {targets} morph targets",
-        counted(fit.model.component_count(), "signal", "signals"),
-        counted(fit.parts.len(), "part", "parts"),
-        fit.model.most_tuples_per_vertex(),
-    )
-}
-
 /// Parts, what drives them, and what their signals keep.
-pub fn print_parts(output: &Output, fit: &ParameterizationFit) {
-    if let Some(unseen) = fit.cross_validation {
+pub fn print_parts(output: &Output, learnt: &ParameterizationReport) {
+    if let Some(unseen) = learnt.cross_validation {
         output.item(
             "unseen",
             format!(
@@ -28,7 +18,7 @@ pub fn print_parts(output: &Output, fit: &ParameterizationFit) {
             ),
         );
     }
-    let rows: Vec<Vec<String>> = fit
+    let rows: Vec<Vec<String>> = learnt
         .parts
         .iter()
         .map(|part| {

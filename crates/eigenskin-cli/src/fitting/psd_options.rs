@@ -9,11 +9,11 @@ use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::{DMat3, DVec3};
 use eigenskin::method::PsdParams;
-use eigenskin::method::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
+use eigenskin::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin::model::Frame;
 use eigenskin::mover::Mover;
 
-use super::options::{Belonging, Method, check_belongings};
+use super::options::{Method, WorksWith, check_options};
 
 /// Options of pose space deformation, weighted or not.
 #[derive(clap::Args)]
@@ -98,31 +98,31 @@ impl PsdArgs {
     /// Refuses options that another method does not have.
     pub fn check_method(&self, method: Method) -> Result<()> {
         let instead = || format!("--method {}", method.name());
-        let of_psd = |option, given| Belonging {
+        let of_psd = |option, given| WorksWith {
             option,
             given,
-            to: "--method psd",
-            chosen: !matches!(method, Method::Eigenskin | Method::Auto),
+            with: "--method psd and weighted-psd",
+            chosen: matches!(method, Method::Psd | Method::WeightedPsd),
             instead: instead(),
         };
-        check_belongings(&[
+        check_options(&[
             of_psd("--deltas", self.deltas.is_some()),
             of_psd("--frame", self.frame.is_some()),
             of_psd("--interpolation", self.interpolation.is_some()),
             of_psd("--radius", !self.radius.is_empty()),
             of_psd("--axis-radii", !self.axis_radii.is_empty()),
             of_psd("--order", self.order.is_some()),
-            Belonging {
+            WorksWith {
                 option: "--prototypes",
                 given: self.prototypes.is_some(),
-                to: "--method weighted-psd",
+                with: "--method weighted-psd",
                 chosen: method == Method::WeightedPsd,
                 instead: instead(),
             },
-            Belonging {
+            WorksWith {
                 option: "--frame",
                 given: self.frame.is_some(),
-                to: "--deltas forward",
+                with: "--deltas forward",
                 chosen: self.deltas == Some(DeltasArg::Forward),
                 instead: "--deltas inverse".to_string(),
             },
@@ -133,18 +133,18 @@ impl PsdArgs {
     /// functions, with whether they are given.
     pub fn check_interpolation(&self, kernels: &[(&'static str, bool)]) -> Result<()> {
         let chosen = self.interpolation.unwrap_or(InterpolationArg::Rbf);
-        let of_rbf = |&(option, given): &(&'static str, bool)| Belonging {
+        let of_rbf = |&(option, given): &(&'static str, bool)| WorksWith {
             option,
             given,
-            to: "--interpolation rbf",
+            with: "--interpolation rbf",
             chosen: chosen == InterpolationArg::Rbf,
             instead: chosen.option().to_string(),
         };
-        let mut belongings: Vec<Belonging> = kernels.iter().map(of_rbf).collect();
-        belongings.push(of_rbf(&("--radius", !self.radius.is_empty())));
+        let mut options: Vec<WorksWith> = kernels.iter().map(of_rbf).collect();
+        options.push(of_rbf(&("--radius", !self.radius.is_empty())));
         let axis_radii = of_rbf(&("--axis-radii", !self.axis_radii.is_empty()));
-        belongings.push(Belonging { chosen: chosen != InterpolationArg::Linear, ..axis_radii });
-        check_belongings(&belongings)
+        options.push(WorksWith { chosen: chosen != InterpolationArg::Linear, ..axis_radii });
+        check_options(&options)
     }
 
     /// `params` with these options; `width_given` tells whether the width of `rbf` was asked for.

@@ -1,9 +1,8 @@
 //! What is said of a pose space deformation.
 
-use eigenskin::method::PsdFit;
-use eigenskin::method::psd::{DriverReport, SpaceReport};
+use eigenskin::method::{DriverReport, PsdReport, SpaceReport};
 
-use crate::output::{Output, counted, figure};
+use crate::output::{Output, figure};
 use crate::table;
 
 /// Letters of example names in a line of the table.
@@ -12,8 +11,8 @@ const LISTED: usize = 44;
 const LARGE: f64 = 1e5;
 
 /// Pose spaces in their order, with their examples, widths and conditions.
-pub fn print_spaces(output: &Output, fit: &PsdFit) {
-    let rows: Vec<Vec<String>> = fit
+pub fn print_spaces(output: &Output, learnt: &PsdReport) {
+    let rows: Vec<Vec<String>> = learnt
         .spaces
         .iter()
         .enumerate()
@@ -64,14 +63,4 @@ fn range(space: &SpaceReport, of: fn(&DriverReport) -> f64) -> String {
         (low, high) if low == high => low,
         (low, high) => format!("{low}–{high}"),
     }
-}
-
-/// The model in one line.
-pub fn model_line(fit: &PsdFit, targets: usize) -> String {
-    format!(
-        "{} in {}, at most {} at any vertex; {targets} morph targets",
-        counted(fit.model.component_count(), "field", "fields"),
-        counted(fit.spaces.len(), "pose space", "pose spaces"),
-        fit.model.most_tuples_per_vertex(),
-    )
 }

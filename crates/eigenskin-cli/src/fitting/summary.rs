@@ -2,55 +2,52 @@
 
 use eigenskin::examples::MergedExample;
 use eigenskin::jobs::fit::FitOutcome;
-use eigenskin::jobs::fit::method::Learnt;
-use eigenskin::method::{CouplingReport, EigenSkinFit};
+use eigenskin::method::{CouplingReport, EigenSkinReport, Learnt};
 use eigenskin::metrics::Evaluation;
+use eigenskin::model::Model;
 
 use super::{parameterization_summary, psd_summary};
 use crate::output::{Output, counted, figure};
 
 /// What was learnt, in a few lines.
 pub fn print(output: &Output, outcome: &FitOutcome) {
-    let FitOutcome { training, written, .. } = outcome;
-    print_merged(output, outcome.learnt.merged());
-    match &outcome.learnt {
-        Learnt::EigenSkin(fit) => print_eigenskin(output, fit, training, written.targets),
-        Learnt::Psd(fit) => {
-            output.item("model", psd_summary::model_line(fit, written.targets));
-            print_error(output, training);
-            psd_summary::print_spaces(output, fit);
+    let FitOutcome { fit, training, written, .. } = outcome;
+    print_merged(output, &fit.merged);
+    let of = match &fit.learnt {
+        Learnt::EigenSkin(learnt) => movers(learnt, &fit.model),
+        Learnt::Psd(learnt) => counted(learnt.spaces.len(), "pose space", "pose spaces"),
+        Learnt::Parameterization(learnt) => counted(learnt.parts.len(), "part", "parts"),
+    };
+    output.item(
+        "model",
+        format!(
+            "{} of {of}, at most {} at any vertex; {} morph targets",
+            counted(fit.model.component_count(), "component", "components"),
+            fit.model.most_tuples_per_vertex(),
+            written.targets,
+        ),
+    );
+    print_error(output, training);
+    match &fit.learnt {
+        Learnt::EigenSkin(EigenSkinReport { coupling: Some(coupling), .. }) => {
+            print_coupling(output, coupling);
         }
-        Learnt::Parameterization(fit) => {
-            output.item("model", parameterization_summary::model_line(fit, written.targets));
-            print_error(output, training);
-            parameterization_summary::print_parts(output, fit);
-        }
+        Learnt::EigenSkin(_) => {}
+        Learnt::Psd(learnt) => psd_summary::print_spaces(output, learnt),
+        Learnt::Parameterization(learnt) => parameterization_summary::print_parts(output, learnt),
     }
     for warning in outcome.warnings() {
         output.warning(warning);
     }
 }
 
-fn print_eigenskin(output: &Output, fit: &EigenSkinFit, training: &Evaluation, targets: usize) {
-    let joints = fit.joints.iter().filter(|joint| joint.component_count > 0).count();
-    let movers = if fit.model.rig().controls().is_empty() {
+/// Joints and controls with components.
+fn movers(learnt: &EigenSkinReport, model: &Model) -> String {
+    let joints = learnt.joints.iter().filter(|joint| joint.component_count > 0).count();
+    if model.rig().controls().is_empty() {
         counted(joints, "joint", "joints")
     } else {
         counted(joints, "joint or control", "joints and controls")
-    };
-    output.item(
-        "model",
-        format!(
-            "{} of {}, at most {} at any vertex; {} morph targets",
-            counted(fit.model.component_count(), "component", "components"),
-            movers,
-            fit.model.most_tuples_per_vertex(),
-            targets,
-        ),
-    );
-    print_error(output, training);
-    if let Some(coupling) = &fit.coupling {
-        print_coupling(output, coupling);
     }
 }
 

@@ -89,5 +89,5 @@ fn coupling_and_auto_are_chosen_and_told() {
         "none",
     ]);
     let message = String::from_utf8(refused.stderr).unwrap();
-    assert!(message.contains("--coupling belongs to --method eigenskin"), "{message}");
+    assert!(message.contains("--coupling only works with --method eigenskin"), "{message}");
 }

@@ -193,7 +193,7 @@ fn what_cannot_be_is_one_sentence() {
     folder.fails(&["--signals", "0"], &["signals", "at least 1"]);
     folder.fails(&["--frames", "4:4"], &["--frames 4:4", "none"]);
     folder.fails(&["--frames", "1:2"], &["1 of the at least 2"]);
-    folder.fails(&["--per-vertex", "4"], &["--per-vertex belongs to --model"]);
+    folder.fails(&["--per-vertex", "4"], &["--per-vertex only works with --model"]);
     folder.fails(&["--space", "linear"], &["linear blending", "no signals"]);
     let [x1, y1, y2] = ["x1.glb", "y1.glb", "y2.glb"].map(|name| folder.path(name));
     let refused = |arguments: &[&str], words: &[&str]| {

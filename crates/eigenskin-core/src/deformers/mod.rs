@@ -14,6 +14,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use crate::pose::Pose;
+use crate::progress::Cancelled;
 use crate::skinning::BaseSkinning;
 
 pub use lattice::{Amount, Lattice, LatticeBasis};
@@ -50,6 +51,9 @@ pub enum BlackBoxError {
     /// Something outside: a process that died, hung or answered nonsense.
     #[error("{0}")]
     Failed(String),
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// What the corrections sit on.
@@ -82,6 +86,13 @@ impl Base {
     /// cost too much through a chain, or could not ask another program.
     pub fn closed_form(&self) -> BaseSkinning {
         self.skinning().unwrap_or(BaseSkinning::LinearBlend)
+    }
+}
+
+impl Default for Base {
+    /// Linear blending.
+    fn default() -> Self {
+        Self::Skinning(BaseSkinning::LinearBlend)
     }
 }
 

@@ -9,14 +9,13 @@ use glam::Vec3;
 use super::{blended, carry_with_root, displacements_from_root};
 use crate::displacements::skinned_displacements;
 use crate::drivers::{RbfError, RbfParams, Ridge, Samples, Width, fit_rbf};
-use crate::method::isometric::isometric_coordinates;
-use crate::method::joint_driver::feature_groups;
-use crate::method::{EigenSkinParams, FitError};
+use crate::method::{FitError, Interpolated, feature_groups, isometric_coordinates};
 use crate::numeric::Matrix;
 use eigenskin_core::driver::{Driver, Interpolant};
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::{Mover, moved_by_poses};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
@@ -58,10 +57,15 @@ const RESCUE_RIDGE: f64 = 1e-6;
 
 impl PoseWeights {
     /// Learns the weights of examples of which no two share a pose and none is at rest
-    /// ([`ExampleSet::for_training`]). Kernel and width are those of `params`; an automatic width is
-    /// the one that predicts left-out displacements best.
-    pub fn fit(set: &ExampleSet, params: &EigenSkinParams) -> Result<Self, FitError> {
-        let displacements = skinned_displacements(set, params.base.closed_form());
+    /// ([`ExampleSet::for_training`]). An automatic width is the one that predicts left-out displacements
+    /// on `base` best.
+    pub fn fit(
+        set: &ExampleSet,
+        base: BaseSkinning,
+        interpolation: &RbfParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, FitError> {
+        let displacements = skinned_displacements(set, base, progress)?;
         let movers = Mover::all(set.rig());
         let spaces = pose_spaces(
             &moved_by_poses(set.rig(), set.examples().iter().map(|example| &example.pose), &movers),
@@ -75,23 +79,14 @@ impl PoseWeights {
             let samples = Samples::measure(groups.collect(), set.rig().skeleton(), poses());
             let fields: Vec<&[Vec3]> =
                 space.examples.iter().map(|&example| displacements.positions.held_of(example)).collect();
-            let driver = cardinal_driver(&samples, &fields, &params.interpolation).map_err(|error| {
-                let named = |sample: usize| {
-                    let example = sample.checked_sub(1).map(|at| &set.examples()[space.examples[at]]);
-                    example.map_or("rest".to_string(), |example| example.name.clone())
-                };
-                let joints: Vec<&str> =
-                    space.movers.iter().map(|&mover| movers[mover].name(set.rig())).collect();
-                match error {
-                    RbfError::Singular { first, second, .. } => FitError::TooClose {
-                        joint: joints.join(", "),
-                        first: named(first),
-                        second: named(second),
-                        error,
-                    },
-                    RbfError::BadParameter { .. } => FitError::Parameter(error),
-                }
-            })?;
+            let named = |sample: usize| {
+                let example = sample.checked_sub(1).map(|at| &set.examples()[space.examples[at]]);
+                example.map_or("rest".to_string(), |example| example.name.clone())
+            };
+            let joints: Vec<&str> = space.movers.iter().map(|&mover| movers[mover].name(set.rig())).collect();
+            let of = || Interpolated::Joint(joints.join(", "));
+            let driver = cardinal_driver(&samples, &fields, interpolation, progress)
+                .map_err(|error| FitError::interpolating(of(), error, named))?;
             Ok((space.examples, driver))
         })
         .collect::<Result<_, FitError>>()?;
@@ -115,13 +110,18 @@ impl PoseWeights {
 
 impl ExampleTargets {
     /// Stores the examples that `weights` was fitted to.
-    pub fn new(set: &ExampleSet, base: BaseSkinning, weights: PoseWeights) -> Self {
-        let pulled = skinned_displacements(set, base);
+    pub fn new(
+        set: &ExampleSet,
+        base: BaseSkinning,
+        weights: PoseWeights,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        let pulled = skinned_displacements(set, base, progress)?;
         let of_vertices = |example: usize| {
             let points = pulled.positions.held_of(example);
             (0..set.rig().vertex_count()).map(|vertex| points[pulled.points.group_of(vertex)]).collect()
         };
-        Self { base, weights, displacements: (0..set.len()).map(of_vertices).collect() }
+        Ok(Self { base, weights, displacements: (0..set.len()).map(of_vertices).collect() })
     }
 
     /// Posed positions, `vertex`.
@@ -189,15 +189,16 @@ fn cardinal_driver(
     samples: &Samples,
     fields: &[&[Vec3]],
     interpolation: &RbfParams,
+    progress: &dyn Progress,
 ) -> Result<Driver, RbfError> {
     let count = fields.len();
     let coordinates = field_coordinates(fields);
-    let chosen = fit_rbf(samples, &coordinates, interpolation).or_else(|error| match error {
+    let chosen = fit_rbf(samples, &coordinates, interpolation, progress).or_else(|error| match error {
         RbfError::Singular { .. } => {
             let rescued = RbfParams { ridge: Ridge::Fixed(RESCUE_RIDGE), ..interpolation.clone() };
-            fit_rbf(samples, &coordinates, &rescued)
+            fit_rbf(samples, &coordinates, &rescued, progress)
         }
-        RbfError::BadParameter { .. } => Err(error),
+        RbfError::BadParameter { .. } | RbfError::Cancelled(_) => Err(error),
     })?;
     let width = match chosen.driver.interpolant {
         Interpolant::Rbf { widths, .. } => Width::PerCentre(widths),
@@ -209,7 +210,7 @@ fn cardinal_driver(
     }
     let exact = RbfParams { width, ridge: Ridge::Fixed(chosen.ridge), ..interpolation.clone() };
     // Not clamped: weights of opposite signs cancel each other between examples.
-    Ok(fit_rbf(samples, &identity, &exact)?.driver)
+    Ok(fit_rbf(samples, &identity, &exact, progress)?.driver)
 }
 
 /// Few numbers per sample (`sample × coordinate`, rest first) with the same inner products as the

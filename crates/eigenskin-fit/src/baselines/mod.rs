@@ -11,12 +11,14 @@ use std::sync::Arc;
 use glam::{DAffine3, Vec3};
 use rayon::prelude::*;
 
-use crate::method::{Budget, Coupling, EigenSkinParams, FitError, fit_eigenskin};
+use crate::during::During;
+use crate::method::{Budget, Coupling, EigenSkinParams, Fit, FitError, JointReport, Method, fit_examples};
 use crate::metrics::{EXACT, ErrorSummary, shape_errors};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 
@@ -24,9 +26,9 @@ pub use example_targets::{ExampleTargets, PoseWeights, ShapeInterpolation};
 pub use linear_map::LinearMap;
 pub use psd::{UnmeasuredMethod, add_leave_one_out, psd_baselines};
 
-/// A way to pose a skin.
+/// A way to pose a skin that models are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
+pub enum Baseline {
     /// skinning alone
     Skinning(BaseSkinning),
     /// [`LinearMap`]
@@ -51,7 +53,7 @@ pub enum Method {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MethodErrors {
     /// which one
-    pub method: Method,
+    pub method: Baseline,
     /// displacement fields
     pub fields: usize,
     /// displacement tuples at any vertex
@@ -72,31 +74,46 @@ pub struct SetErrors {
 }
 
 /// Measures the methods that need no examples on every set: rigid, linear blend, dual quaternion.
-pub fn skinning_baselines(sets: &[&ExampleSet]) -> Vec<MethodErrors> {
-    let Some(rig) = sets.first().map(|set| set.rig()) else { return Vec::new() };
-    let linear = linear_errors(sets);
+///
+/// ```
+/// use eigenskin_core::Unwatched;
+/// use eigenskin_fit::baselines::skinning_baselines;
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// for method in skinning_baselines(&[&examples], &Unwatched)? {
+///     println!("{:?}: {:.4}", method.method, method.on[0].errors.rmse);
+/// }
+/// # Ok::<(), eigenskin_core::Cancelled>(())
+/// ```
+pub fn skinning_baselines(
+    sets: &[&ExampleSet],
+    progress: &dyn Progress,
+) -> Result<Vec<MethodErrors>, Cancelled> {
+    let Some(rig) = sets.first().map(|set| set.rig()) else { return Ok(Vec::new()) };
+    let linear = linear_errors(sets, progress)?;
     [BaseSkinning::Rigid, BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion]
         .into_iter()
         .map(|base| {
             let model = Model::without_corrections(rig.clone(), base);
-            of_model(Method::Skinning(base), model, sets, &linear)
+            of_model(Baseline::Skinning(base), model, sets, &linear, progress)
         })
         .collect()
 }
 
-/// Measures the methods that learn from `training` on every set: the linear map, shape
+/// Measures the methods that learn from `training`, on top of `base`, on every set: the linear map, shape
 /// interpolation, EigenSkin with 0 to `most_components` components per joint and with all of them,
 /// and whole example targets.
 pub fn learnt_baselines(
     training: &ExampleSet,
+    base: BaseSkinning,
     params: &EigenSkinParams,
     most_components: usize,
     sets: &[&ExampleSet],
+    progress: &dyn Progress,
 ) -> Result<Vec<MethodErrors>, FitError> {
-    let linear = linear_errors(sets);
-    let base = params.base.closed_form();
-    let params = &EigenSkinParams { base: base.into(), ..params.clone() };
-    let fitted = |per_joint: Option<usize>| {
+    let progress = &During::new(progress, MEASURING);
+    let linear = linear_errors(sets, progress)?;
+    let fitted = |per_joint: Option<usize>| -> Result<Fit, FitError> {
         let budget = Budget { per_vertex: None, per_joint, total: None };
         // Only positions are compared here. Pairs of joints are searched for the model itself alone: it takes
         // longer than everything else.
@@ -104,80 +121,102 @@ pub fn learnt_baselines(
             Coupling::Automatic | Coupling::Pairs => Coupling::Additive,
             given => given,
         };
-        fit_eigenskin(training, &EigenSkinParams { budget, normals: false, coupling, ..params.clone() })
+        let params = EigenSkinParams { budget, normals: false, coupling, ..params.clone() };
+        fit_examples(training, &base.into(), &Method::EigenSkin(params), progress)
     };
     let all = fitted(None)?;
-    let largest = all.joints.iter().map(|joint| joint.component_count).max().unwrap_or(0);
+    let joints = all.learnt.eigenskin().map_or(&[][..], |report| &report.joints);
+    let largest = joints.iter().map(|joint: &JointReport| joint.component_count).max().unwrap_or(0);
     let none = Model::without_corrections(training.rig().clone(), base);
     let (seen, _) = training.for_training(params.allows_compromise())?;
-    let weights = PoseWeights::fit(&seen, params)?;
+    let weights = PoseWeights::fit(&seen, base, &params.interpolation, progress)?;
     let shapes = ShapeInterpolation::new(&seen, weights.clone());
-    let targets = ExampleTargets::new(&seen, base, weights);
+    let targets = ExampleTargets::new(&seen, base, weights, progress)?;
+    let shape = |pose: &Pose| shapes.shape(pose);
     let mut methods = vec![
-        of_linear_map(training, sets, &linear),
-        of_fields(Method::ShapeInterpolation, seen.len(), sets, &linear, |pose| shapes.shape(pose)),
-        of_model(Method::Components(0), none, sets, &linear),
+        of_linear_map(training, sets, &linear, progress)?,
+        of_fields(Baseline::ShapeInterpolation, seen.len(), sets, &linear, shape, progress)?,
+        of_model(Baseline::Components(0), none, sets, &linear, progress)?,
     ];
     for count in 1..=most_components.min(largest) {
-        methods.push(of_model(Method::Components(count), fitted(Some(count))?.model, sets, &linear));
+        let model = fitted(Some(count))?.model;
+        methods.push(of_model(Baseline::Components(count), model, sets, &linear, progress)?);
     }
-    methods.push(of_model(Method::AllComponents, all.model, sets, &linear));
-    methods.push(of_fields(Method::ExampleTargets, seen.len(), sets, &linear, |pose| targets.shape(pose)));
+    methods.push(of_model(Baseline::AllComponents, all.model, sets, &linear, progress)?);
+    let shape = |pose: &Pose| targets.shape(pose);
+    methods.push(of_fields(Baseline::ExampleTargets, seen.len(), sets, &linear, shape, progress)?);
     Ok(methods)
 }
+
+/// What is said while other methods are measured.
+const MEASURING: &str = "measuring other methods";
 
 /// Bytes of the position displacements of a model, as plain `f32`.
 pub fn displacement_bytes(model: &Model) -> usize {
     model.layers().iter().map(|layer| size_of_val(layer.basis.positions.as_slice())).sum()
 }
 
-fn of_linear_map(training: &ExampleSet, sets: &[&ExampleSet], linear: &[ErrorSummary]) -> MethodErrors {
+fn of_linear_map(
+    training: &ExampleSet,
+    sets: &[&ExampleSet],
+    linear: &[ErrorSummary],
+    progress: &dyn Progress,
+) -> Result<MethodErrors, Cancelled> {
     let map = LinearMap::fit(training);
-    of_fields(Method::LinearMap, map.feature_count(), sets, linear, |pose| map.shape(pose))
+    of_fields(Baseline::LinearMap, map.feature_count(), sets, linear, |pose| map.shape(pose), progress)
 }
 
 /// A method that stores whole fields: one tuple of each at every vertex.
 fn of_fields(
-    method: Method,
+    method: Baseline,
     fields: usize,
     sets: &[&ExampleSet],
     linear: &[ErrorSummary],
     shape: impl Fn(&Pose) -> Vec<Vec3> + Sync,
-) -> MethodErrors {
+    progress: &dyn Progress,
+) -> Result<MethodErrors, Cancelled> {
     let vertices = sets.first().map_or(0, |set| set.rig().vertex_count());
     let bytes = fields * vertices * size_of::<Vec3>();
-    MethodErrors { method, fields, most_tuples: fields, bytes, on: errors_on(sets, linear, shape) }
+    let on = errors_on(sets, linear, shape, progress)?;
+    Ok(MethodErrors { method, fields, most_tuples: fields, bytes, on })
 }
 
-fn of_model(method: Method, model: Model, sets: &[&ExampleSet], linear: &[ErrorSummary]) -> MethodErrors {
+fn of_model(
+    method: Baseline,
+    model: Model,
+    sets: &[&ExampleSet],
+    linear: &[ErrorSummary],
+    progress: &dyn Progress,
+) -> Result<MethodErrors, Cancelled> {
     let (fields, most_tuples) = (model.component_count(), model.most_tuples_per_vertex());
     let bytes = displacement_bytes(&model);
     let model = Arc::new(model);
-    let on = errors_on(sets, linear, |pose| posed(&model, pose));
-    MethodErrors { method, fields, most_tuples, bytes, on }
+    let on = errors_on(sets, linear, |pose| posed(&model, pose), progress)?;
+    Ok(MethodErrors { method, fields, most_tuples, bytes, on })
 }
 
 fn errors_on(
     sets: &[&ExampleSet],
     linear: &[ErrorSummary],
     shape: impl Fn(&Pose) -> Vec<Vec3> + Sync,
-) -> Vec<SetErrors> {
+    progress: &dyn Progress,
+) -> Result<Vec<SetErrors>, Cancelled> {
     sets.iter()
         .zip(linear)
         .map(|(set, linear)| {
-            let errors = shape_errors(set, &shape);
+            let errors = shape_errors(set, &shape, progress)?;
             let exact = linear.rmse <= EXACT * set.rig().mesh().size();
-            SetErrors { errors, relative_error: (!exact).then(|| errors.rmse / linear.rmse) }
+            Ok(SetErrors { errors, relative_error: (!exact).then(|| errors.rmse / linear.rmse) })
         })
         .collect()
 }
 
-fn linear_errors(sets: &[&ExampleSet]) -> Vec<ErrorSummary> {
+fn linear_errors(sets: &[&ExampleSet], progress: &dyn Progress) -> Result<Vec<ErrorSummary>, Cancelled> {
     sets.iter()
         .map(|set| {
             let linear = Model::without_corrections(set.rig().clone(), BaseSkinning::LinearBlend);
             let linear = Arc::new(linear);
-            shape_errors(set, |pose| posed(&linear, pose))
+            shape_errors(set, |pose| posed(&linear, pose), progress)
         })
         .collect()
 }

@@ -7,10 +7,13 @@
 //! not centred, so that rest stays zero.
 
 use crate::numeric::{Matrix, symmetric_eigen};
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::random::SplitMix64;
+use serde::{Deserialize, Serialize};
 
 /// How to look for independent components.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct IcaParams {
     /// equal seeds give equal components; default 1
     pub seed: u64,
@@ -44,10 +47,14 @@ const SMALLEST: f64 = 1e-7;
 
 /// Independent components of `signals` (`signal × sample`); as many as the signals have
 /// dimensions. The largest entry of each component's mixing is positive.
-pub fn independent_components(signals: &[Vec<f64>], params: &IcaParams) -> IndependentComponents {
+pub fn independent_components(
+    signals: &[Vec<f64>],
+    params: &IcaParams,
+    progress: &dyn Progress,
+) -> Result<IndependentComponents, Cancelled> {
     let samples = signals.first().map_or(0, Vec::len);
     let (white, dewhitening) = whitened(signals, samples);
-    let (turn, rounds, converged) = most_independent(&white, params);
+    let (turn, rounds, converged) = most_independent(&white, params, progress)?;
     let sources = &turn * &white;
     let mixing = &dewhitening * turn.transpose();
     let mut found: Vec<(f64, Vec<f64>, Vec<f64>)> = (0..sources.nrows())
@@ -62,7 +69,7 @@ pub fn independent_components(signals: &[Vec<f64>], params: &IcaParams) -> Indep
         .collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (sources, mixing) = found.into_iter().map(|(_, source, mixing)| (source, mixing)).unzip();
-    IndependentComponents { sources, mixing, rounds, converged }
+    Ok(IndependentComponents { sources, mixing, rounds, converged })
 }
 
 /// Uncorrelated combinations of mean square 1 (`component × sample`), and what makes the signals
@@ -83,11 +90,16 @@ fn whitened(signals: &[Vec<f64>], samples: usize) -> (Matrix, Matrix) {
 }
 
 /// The rotation of white signals that makes them most independent.
-fn most_independent(white: &Matrix, params: &IcaParams) -> (Matrix, usize, bool) {
+fn most_independent(
+    white: &Matrix,
+    params: &IcaParams,
+    progress: &dyn Progress,
+) -> Result<(Matrix, usize, bool), Cancelled> {
     let (count, samples) = (white.nrows(), white.ncols());
     let mut random = SplitMix64(params.seed);
     let mut turn = decorrelated(&Matrix::from_fn(count, count, |_, _| random.between(-1.0, 1.0)));
     for round in 1..=params.most_rounds {
+        progress.doing("finding independent signals")?;
         let seen = &turn * white;
         let bent = Matrix::from_fn(count, samples, |c, p| seen[(c, p)].tanh());
         let product = &bent * white.transpose();
@@ -101,10 +113,10 @@ fn most_independent(white: &Matrix, params: &IcaParams) -> (Matrix, usize, bool)
             .fold(0.0, f64::max);
         turn = next;
         if turned < params.tolerance {
-            return (turn, round, true);
+            return Ok((turn, round, true));
         }
     }
-    (turn, params.most_rounds, count < 2)
+    Ok((turn, params.most_rounds, count < 2))
 }
 
 /// The nearest rotation or reflection: (M Mᵀ)^(−1/2) M.
@@ -119,6 +131,11 @@ fn decorrelated(matrix: &Matrix) -> Matrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eigenskin_core::progress::Unwatched;
+
+    fn independent_components(signals: &[Vec<f64>], params: &IcaParams) -> IndependentComponents {
+        super::independent_components(signals, params, &Unwatched).unwrap()
+    }
 
     /// A square wave, a saw tooth and noise, all of mean zero.
     fn sources() -> Vec<Vec<f64>> {

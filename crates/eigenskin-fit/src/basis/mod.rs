@@ -1,7 +1,7 @@
 //! Bases: few displacement fields that stand for many observed ones.
 
-pub mod ica;
-pub mod pca;
+mod ica;
+mod pca;
 
-pub use ica::{IcaParams, IndependentComponents, independent_components};
+pub use ica::{IcaParams, independent_components};
 pub use pca::{ComponentFields, PrincipalComponents};

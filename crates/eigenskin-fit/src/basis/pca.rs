@@ -8,9 +8,10 @@
 
 use glam::DVec3;
 
-use crate::displacements::StoreError;
+use crate::displacements::TileError;
 use crate::displacements::tall_matrix::TallMatrix;
 use crate::numeric::{Matrix, orthonormal, symmetric_eigen};
+use eigenskin_core::progress::Progress;
 use eigenskin_core::random::SplitMix64;
 
 /// Components of observed displacement fields, most important first.
@@ -44,11 +45,17 @@ const ROUNDS: usize = 4;
 
 impl PrincipalComponents {
     /// Of a matrix of displacements. Of many examples only the first `most`, if that is given.
-    pub fn of(matrix: &TallMatrix<'_>, most: Option<usize>) -> Result<Self, StoreError> {
+    pub fn of(
+        matrix: &TallMatrix<'_>,
+        most: Option<usize>,
+        progress: &dyn Progress,
+    ) -> Result<Self, TileError> {
         let count = matrix.examples.len();
         match most {
-            Some(most) if count > FEW_EXAMPLES && most + SPARE < count => Self::leading(matrix, most),
-            _ => Ok(Self::of_gram(&matrix.gram()?)),
+            Some(most) if count > FEW_EXAMPLES && most + SPARE < count => {
+                Self::leading(matrix, most, progress)
+            }
+            _ => Ok(Self::of_gram(&matrix.gram(progress)?)),
         }
     }
 
@@ -60,20 +67,20 @@ impl PrincipalComponents {
     }
 
     /// The first components, by subspace iteration.
-    fn leading(matrix: &TallMatrix<'_>, most: usize) -> Result<Self, StoreError> {
+    fn leading(matrix: &TallMatrix<'_>, most: usize, progress: &dyn Progress) -> Result<Self, TileError> {
         let count = matrix.examples.len();
         let mut random = SplitMix64(most as u64);
         let mut directions =
             orthonormal(&Matrix::from_fn(count, most + SPARE, |_, _| random.between(-1.0, 1.0)));
         for _ in 0..ROUNDS {
-            directions = orthonormal(&matrix.gram_times(&directions)?);
+            directions = orthonormal(&matrix.gram_times(&directions, progress)?);
         }
-        let within = directions.transpose() * matrix.gram_times(&directions)?;
+        let within = directions.transpose() * matrix.gram_times(&directions, progress)?;
         let symmetric =
             Matrix::from_fn(within.nrows(), within.ncols(), |a, b| 0.5 * (within[(a, b)] + within[(b, a)]));
         let (mut values, vectors) = symmetric_eigen(&symmetric);
         values.truncate(most);
-        Ok(Self::of_eigen(&values, &(&directions * vectors), matrix.energies()?, true))
+        Ok(Self::of_eigen(&values, &(&directions * vectors), matrix.energies(progress)?, true))
     }
 
     fn of_eigen(values: &[f64], vectors: &Matrix, energies: Vec<f64>, is_cut: bool) -> Self {
@@ -117,11 +124,12 @@ impl PrincipalComponents {
         &self,
         matrix: &TallMatrix<'_>,
         count: usize,
-    ) -> Result<ComponentFields, StoreError> {
+        progress: &dyn Progress,
+    ) -> Result<ComponentFields, TileError> {
         let weights = Matrix::from_fn(matrix.examples.len(), count, |example, component| {
             self.right[component][example] / self.singular_values[component]
         });
-        let mut fields = matrix.combined(&weights)?;
+        let mut fields = matrix.combined(&weights, progress)?;
         let mut coordinates = Vec::with_capacity(count);
         for (component, field) in fields.iter_mut().enumerate() {
             let largest = field
@@ -136,5 +144,91 @@ impl PrincipalComponents {
             coordinates.push(self.right[component].iter().map(|weight| weight * length).collect());
         }
         Ok(ComponentFields { fields, coordinates })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use eigenskin_core::progress::Unwatched;
+    use glam::Vec3;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::displacements::tall_matrix::HeldFields;
+
+    fn numbers(value: &Value) -> Vec<f64> {
+        value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap()).collect()
+    }
+
+    fn rows(value: &Value) -> Vec<Vec<f64>> {
+        value.as_array().unwrap().iter().map(numbers).collect()
+    }
+
+    /// Numbers of fixtures/make_fixtures.py.
+    #[test]
+    fn principal_components_equal_numpys_svd() {
+        let text = include_str!("../../tests/fixtures/pca.json");
+        let data: Value = serde_json::from_str(text).unwrap();
+        let fields: Vec<Vec3> = rows(&data["fields"])
+            .iter()
+            .flat_map(|row| {
+                row.chunks_exact(3)
+                    .map(|p| Vec3::new(p[0] as f32, p[1] as f32, p[2] as f32))
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let held = HeldFields::new(fields, 6);
+        let found = PrincipalComponents::of(&held.matrix(), None, &Unwatched).unwrap();
+        let shown = found.fields_and_coordinates(&held.matrix(), found.count(), &Unwatched).unwrap();
+        let expected = numbers(&data["singular_values"]);
+        assert_eq!(found.count(), expected.len());
+        for (component, expected_field) in rows(&data["components"]).iter().enumerate() {
+            let relative = (found.singular_values[component] - expected[component]).abs() / expected[0];
+            assert!(relative < 1e-10, "singular value {component}: {relative:e}");
+            let field: Vec<f64> = shown.fields[component].iter().flat_map(DVec3::to_array).collect();
+            let worst = field.iter().zip(expected_field).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-10, "component {component}: {worst:e}");
+        }
+    }
+
+    /// The first components of many examples, by randomised range finding, are those of the Gram matrix.
+    #[test]
+    fn few_components_of_many_examples_are_the_first_of_all() {
+        let (examples, points) = (400, 150);
+        // Forty directions that fall off slowly, and noise.
+        let wave = |a: usize, b: usize| ((a * 37 + 11 * b * b + a * b) as f64 * 0.7).sin();
+        let fields: Vec<Vec3> = (0..examples)
+            .flat_map(|example| {
+                (0..points).map(move |point| {
+                    let at = |axis: usize| {
+                        let sum: f64 = (0..40)
+                            .map(|k| {
+                                0.8f64.powi(k as i32) * wave(example, k) * wave(3 * point + axis, k + 50)
+                            })
+                            .sum();
+                        (sum + 1e-4 * wave(example * 7 + 1, 3 * point + axis)) as f32
+                    };
+                    Vec3::new(at(0), at(1), at(2))
+                })
+            })
+            .collect();
+        let held = HeldFields::new(fields, examples);
+        let all = PrincipalComponents::of(&held.matrix(), None, &Unwatched).unwrap();
+        let few = PrincipalComponents::of(&held.matrix(), Some(12), &Unwatched).unwrap();
+        assert_eq!(few.count(), 12);
+        assert!(all.count() > 100, "{}", all.count());
+        for component in 0..12 {
+            let relative = few.singular_values[component] / all.singular_values[component] - 1.0;
+            assert!(relative.abs() < 1e-9, "singular value {component}: {relative:e}");
+        }
+        let energy = |components: &PrincipalComponents| components.energy_after(12);
+        assert!((energy(&few) / energy(&all) - 1.0).abs() < 1e-6, "{} {}", energy(&few), energy(&all));
+        let [of_all, of_few] =
+            [&all, &few].map(|c| c.fields_and_coordinates(&held.matrix(), 12, &Unwatched).unwrap());
+        for component in 0..12 {
+            let pairs = of_all.fields[component].iter().zip(&of_few.fields[component]);
+            let worst = pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+            assert!(worst < 1e-6, "component {component}: {worst:e}");
+        }
     }
 }

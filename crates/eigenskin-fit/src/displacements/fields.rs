@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -24,6 +25,17 @@ pub struct StoreError {
     pub problem: String,
 }
 
+/// Why not all tiles were looked at.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TileError {
+    /// Stored fields that cannot be read again.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
 /// A vector for every example at every place (points or vertices of the skin), `example × place`.
 #[derive(Debug, Clone)]
 pub struct Fields {
@@ -39,7 +51,7 @@ enum Values {
 }
 
 /// Some examples at neighbouring places.
-pub struct Tile<'a> {
+pub(crate) struct Tile<'a> {
     /// the places
     pub places: Range<usize>,
     /// `example`, in the order asked for
@@ -93,6 +105,11 @@ impl Fields {
         self.example_count * self.place_count == 0
     }
 
+    /// Whether all of it is in memory.
+    pub fn are_held(&self) -> bool {
+        matches!(self.values, Values::Held(_))
+    }
+
     /// What one example does, `place`.
     pub fn of(&self, example: usize) -> Result<Cow<'_, [Vec3]>, StoreError> {
         self.part_of(example, 0..self.place_count)
@@ -123,25 +140,27 @@ impl Fields {
     /// Does something with every tile of `examples` that is `wanted`, several at once, and gives the
     /// results (of about `result_bytes` each) to `merge` in the order of the places: sums do not depend
     /// on the number of threads.
-    pub fn fold_tiles<R: Send>(
+    pub(crate) fn fold_tiles<R: Send>(
         &self,
         examples: &[usize],
         result_bytes: usize,
         wanted: impl Fn(&Range<usize>) -> bool,
         work: impl Fn(&Tile<'_>) -> R + Sync,
         mut merge: impl FnMut(R),
-    ) -> Result<(), StoreError> {
+        progress: &dyn Progress,
+    ) -> Result<(), TileError> {
         let tiles: Vec<Range<usize>> = self.tiles(examples.len()).filter(wanted).collect();
         let at_once = (RESULT_BYTES / result_bytes.max(1)).clamp(rayon::current_num_threads().max(1), 64);
         for batch in tiles.chunks(at_once) {
             let results: Vec<R> = batch
                 .par_iter()
                 .map(|places| {
+                    progress.doing("looking at the examples")?;
                     let read = |&example: &usize| self.part_of(example, places.clone());
-                    let rows = examples.iter().map(read).collect::<Result<_, _>>()?;
+                    let rows = examples.iter().map(read).collect::<Result<_, StoreError>>()?;
                     Ok(work(&Tile { places: places.clone(), rows }))
                 })
-                .collect::<Result<_, StoreError>>()?;
+                .collect::<Result<_, TileError>>()?;
             results.into_iter().for_each(&mut merge);
         }
         Ok(())

@@ -7,6 +7,7 @@ use super::set_displacements::{RestDisplacements, rest_displacements};
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{ExampleSet, ExamplesError, MergedExample};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 
 /// Distinct poses of a rig, none of them rest, and their displacements.
@@ -37,19 +38,47 @@ pub enum ObservationsError {
     Examples(#[from] ExamplesError),
     /// An example that was not inverted through the deformers.
     #[error(transparent)]
-    PullBack(#[from] PullBackError),
+    PullBack(PullBackError),
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl From<PullBackError> for ObservationsError {
+    fn from(error: PullBackError) -> Self {
+        match error {
+            PullBackError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error @ PullBackError::NotInverted { .. } => Self::PullBack(error),
+        }
+    }
 }
 
 impl Observations {
     /// Of a set in memory. With `allow_compromise` (a ridge), equal poses may have different shapes.
-    pub fn of(set: &ExampleSet, base: &Base, allow_compromise: bool) -> Result<Self, ObservationsError> {
+    ///
+    /// ```
+    /// use eigenskin_core::deformers::Base;
+    /// use eigenskin_core::progress::Unwatched;
+    /// use eigenskin_fit::displacements::Observations;
+    ///
+    /// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+    /// let seen = Observations::of(&examples, &Base::default(), false, &Unwatched)?;
+    /// assert_eq!(seen.len(), examples.len());
+    /// # Ok::<(), eigenskin_fit::displacements::ObservationsError>(())
+    /// ```
+    pub fn of(
+        set: &ExampleSet,
+        base: &Base,
+        allow_compromise: bool,
+        progress: &dyn Progress,
+    ) -> Result<Self, ObservationsError> {
         let (set, merged) = set.for_training(allow_compromise)?;
         Ok(Self {
             rig: set.rig().clone(),
             names: set.examples().iter().map(|example| example.name.clone()).collect(),
             poses: set.examples().iter().map(|example| example.pose.clone()).collect(),
             base: base.clone(),
-            displacements: rest_displacements(&set, base)?,
+            displacements: rest_displacements(&set, base, progress)?,
             merged,
         })
     }

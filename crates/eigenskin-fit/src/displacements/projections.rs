@@ -1,6 +1,8 @@
 //! What examples have in common with given fields: all that least squares on the fields need.
 
-use super::fields::{Fields, StoreError, Tile};
+use super::fields::{Fields, Tile, TileError};
+use eigenskin_core::progress::Progress;
+
 use crate::numeric::{Matrix, gram};
 
 /// Fields on a part of the skin.
@@ -24,7 +26,11 @@ pub struct Projections {
 
 impl Projections {
     /// Of all examples and of the fields of `bases`, one after the other.
-    pub fn new(examples: &Fields, bases: &[FieldsOnPoints<'_>]) -> Result<Self, StoreError> {
+    pub fn new(
+        examples: &Fields,
+        bases: &[FieldsOnPoints<'_>],
+        progress: &dyn Progress,
+    ) -> Result<Self, TileError> {
         let mut first_field = vec![0];
         for basis in bases {
             let count = basis.fields.len().checked_div(basis.points.len()).unwrap_or(0);
@@ -65,6 +71,7 @@ impl Projections {
                 sum.of_examples += of_examples;
                 sum.energies.iter_mut().zip(energies).for_each(|(sum, part)| *sum += part);
             },
+            progress,
         )?;
         Ok(sum)
     }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, whole_motion};
 use eigenskin_core::pose::{Pose, rotation_of};
+use eigenskin_core::progress::Cancelled;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
@@ -29,15 +30,16 @@ pub struct PulledBack {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PullBackError {
     /// A chain of deformers, and nobody has inverted it for this example.
-    #[error(
-        "example {example:?} has not been pulled back through the deformers {base:?}; invert it first (examples add --through, or fit --base)"
-    )]
+    #[error("example {example:?} has not been pulled back through the deformers {base:?}; invert it first")]
     NotInverted {
         /// the example
         example: String,
         /// name of the deformers
         base: String,
     },
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Seam duplicates that an example pulls apart by more than this share of the size are two points after

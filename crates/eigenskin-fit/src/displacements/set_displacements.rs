@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::convert::Infallible;
 
 use glam::Vec3;
 use rayon::prelude::*;
@@ -15,6 +14,7 @@ use super::fields::Fields;
 use super::pulled_back::{APART, PullBackError, PulledBack, pull_back, pull_back_skinned};
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::vertex_groups::VertexGroups;
@@ -36,29 +36,39 @@ pub struct RestDisplacements {
 }
 
 /// Pulls all examples back through `base`; examples of a black box must have been inverted.
-pub fn rest_displacements(set: &ExampleSet, base: &Base) -> Result<RestDisplacements, PullBackError> {
-    gathered(set, |example, together| pull_back(set.rig(), base, example, together))
+pub fn rest_displacements(
+    set: &ExampleSet,
+    base: &Base,
+    progress: &dyn Progress,
+) -> Result<RestDisplacements, PullBackError> {
+    gathered(set, |example, together| pull_back(set.rig(), base, example, together), progress)
 }
 
 /// Pulls all examples back through a skinning in closed form.
-pub fn skinned_displacements(set: &ExampleSet, skinning: BaseSkinning) -> RestDisplacements {
-    let pull = |example: &Example, together: &[Vec<u32>]| -> Result<PulledBack, Infallible> {
-        Ok(pull_back_skinned(set.rig(), skinning, example, together))
-    };
-    match gathered(set, pull) {
-        Ok(displacements) => displacements,
-    }
+pub fn skinned_displacements(
+    set: &ExampleSet,
+    skinning: BaseSkinning,
+    progress: &dyn Progress,
+) -> Result<RestDisplacements, Cancelled> {
+    gathered(set, |example, together| Ok(pull_back_skinned(set.rig(), skinning, example, together)), progress)
 }
 
-fn gathered<E: Send>(
+fn gathered<E: From<Cancelled> + Send>(
     set: &ExampleSet,
     pull: impl Fn(&Example, &[Vec<u32>]) -> Result<PulledBack, E> + Sync,
+    progress: &dyn Progress,
 ) -> Result<RestDisplacements, E> {
+    progress.doing(PULLING_BACK)?;
     let rest = RestSkin::new(set.rig(), SkinPoints::of(set));
+    let counted = Counted::new(progress, PULLING_BACK, set.len());
     let pulled: Vec<PulledExample> = set
         .examples()
         .par_iter()
-        .map(|example| Ok(rest.pulled(example, pull(example, &rest.members)?)))
+        .map(|example| {
+            let pulled = rest.pulled(example, pull(example, &rest.members)?);
+            counted.next()?;
+            Ok(pulled)
+        })
         .collect::<Result<_, E>>()?;
     let mut positions = Vec::with_capacity(set.len() * rest.points.group_count());
     let mut normals = Vec::with_capacity(set.len() * set.rig().vertex_count());
@@ -75,6 +85,9 @@ fn gathered<E: Send>(
         points: rest.points,
     })
 }
+
+/// What is said while examples are pulled back.
+pub const PULLING_BACK: &str = "pulling back";
 
 /// One example at rest.
 #[derive(Debug, Clone)]

@@ -2,9 +2,10 @@
 //! column per example: A_j of EigenSkin §2.3, X of Kim 2011 §3. It is never formed; what is needed of it
 //! is summed over tiles, in `f64`.
 
+use eigenskin_core::progress::Progress;
 use glam::{DVec3, Vec3};
 
-use super::fields::{Fields, StoreError, Tile};
+use super::fields::{Fields, Tile, TileError};
 use crate::numeric::{Matrix, gram};
 
 /// The matrix.
@@ -53,34 +54,35 @@ fn as_it_is(_: usize, _: usize) -> f64 {
 
 impl TallMatrix<'_> {
     /// AᵀA, `example × example`.
-    pub fn gram(&self) -> Result<Matrix, StoreError> {
+    pub fn gram(&self, progress: &dyn Progress) -> Result<Matrix, TileError> {
         let count = self.examples.len();
         let mut sum = Matrix::zeros(count, count);
-        self.fold(8 * count * count, |_, rows| gram(rows), |part| sum += part)?;
+        self.fold(8 * count * count, |_, rows| gram(rows), |part| sum += part, progress)?;
         Ok(sum)
     }
 
     /// AᵀA · `right` (`example × column`).
-    pub fn gram_times(&self, right: &Matrix) -> Result<Matrix, StoreError> {
+    pub fn gram_times(&self, right: &Matrix, progress: &dyn Progress) -> Result<Matrix, TileError> {
         let mut sum = Matrix::zeros(self.examples.len(), right.ncols());
         let bytes = 8 * self.examples.len() * right.ncols();
-        self.fold(bytes, |_, rows| rows.transpose() * (rows * right), |part| sum += part)?;
+        self.fold(bytes, |_, rows| rows.transpose() * (rows * right), |part| sum += part, progress)?;
         Ok(sum)
     }
 
     /// The squared length of every column, `example`.
-    pub fn energies(&self) -> Result<Vec<f64>, StoreError> {
+    pub fn energies(&self, progress: &dyn Progress) -> Result<Vec<f64>, TileError> {
         let mut sums = vec![0.0; self.examples.len()];
         self.fold(
             8 * sums.len(),
             |_, rows| rows.col_iter().map(|column| column.squared_norm_l2()).collect::<Vec<f64>>(),
             |part| sums.iter_mut().zip(part).for_each(|(sum, part)| *sum += part),
+            progress,
         )?;
         Ok(sums)
     }
 
     /// A · `weights` (`example × output`) as fields, `output` → `point`.
-    pub fn combined(&self, weights: &Matrix) -> Result<Vec<Vec<DVec3>>, StoreError> {
+    pub fn combined(&self, weights: &Matrix, progress: &dyn Progress) -> Result<Vec<Vec<DVec3>>, TileError> {
         let mut outputs = vec![vec![DVec3::ZERO; self.points.len()]; weights.ncols()];
         let width = self.width();
         self.fold(
@@ -94,6 +96,7 @@ impl TallMatrix<'_> {
                     }
                 }
             },
+            progress,
         )?;
         Ok(outputs)
     }
@@ -108,7 +111,8 @@ impl TallMatrix<'_> {
         result_bytes: usize,
         work: impl Fn(usize, &Matrix) -> R + Sync,
         merge: impl FnMut(R),
-    ) -> Result<(), StoreError> {
+        progress: &dyn Progress,
+    ) -> Result<(), TileError> {
         let places_in = |places: &std::ops::Range<usize>| {
             let place = |end: usize| self.points.partition_point(|&point| (point as usize) < end);
             place(places.start)..place(places.end)
@@ -136,6 +140,7 @@ impl TallMatrix<'_> {
             |places| !places_in(places).is_empty(),
             of_tile,
             merge,
+            progress,
         )
     }
 }

@@ -8,8 +8,9 @@
 //! The coefficients keep the side conditions of the tail at the centres, so that thin plates end
 //! in their linear part far outside.
 
-use super::rbf::{RIDGES, polynomials_at, spanned};
+use super::rbf::{INTERPOLATING, RIDGES, polynomials_at, spanned};
 use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Tail};
+use eigenskin_core::progress::Progress;
 
 use super::{RbfError, RbfFit, RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
 use crate::numeric::{Matrix, least_squares, symmetric_eigen};
@@ -26,9 +27,10 @@ pub fn fit_rbf_on_centres(
     values: &[f64],
     params: &RbfParams,
     most_centres: usize,
+    progress: &dyn Progress,
 ) -> Result<RbfFit, RbfError> {
     if samples.count() <= most_centres.max(2) {
-        return fit_rbf(samples, values, params);
+        return fit_rbf(samples, values, params, progress);
     }
     let ridges = match params.ridge {
         Ridge::Automatic => RIDGES.to_vec(),
@@ -42,6 +44,7 @@ pub fn fit_rbf_on_centres(
     let mut best: Option<RbfFit> = None;
     for &width in &widths {
         for &ridge in &ridges {
+            progress.doing(INTERPOLATING)?;
             let next = problem.solve(width, ridge);
             if best.as_ref().is_none_or(|best| next.leave_one_out < best.leave_one_out) {
                 best = Some(next);

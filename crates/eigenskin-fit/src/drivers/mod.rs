@@ -1,10 +1,14 @@
 //! Drivers fitted: from poses and coordinates at the examples to a [`Driver`](eigenskin_core::driver::Driver).
 
-pub mod centres;
-pub(crate) mod clamp;
-pub mod rbf;
-pub mod samples;
+mod centres;
+mod clamp;
+mod outputs;
+mod rbf;
+mod samples;
 
-pub use centres::{farthest_samples, fit_rbf_on_centres};
+pub(crate) use centres::fit_rbf_on_centres;
+pub(crate) use clamp::clamp_beyond;
+pub(crate) use outputs::with_outputs;
+pub(crate) use rbf::MANY;
 pub use rbf::{RbfError, RbfFit, RbfParams, Ridge, TailChoice, Width, fit_rbf};
 pub use samples::Samples;

@@ -9,15 +9,20 @@
 //! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::samples::Samples;
+use crate::names::{KernelName, auto};
 use crate::numeric::{self, Matrix};
 use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Kernel, Tail};
+use eigenskin_core::progress::{Cancelled, Progress};
 
 /// How to interpolate.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct RbfParams {
     /// radial function; default Gaussian
+    #[serde(with = "KernelName")]
     pub kernel: Kernel,
     /// width of the kernels; default by leave-one-out
     pub width: Width,
@@ -40,10 +45,12 @@ impl Default for RbfParams {
 
 /// How far examples may give way: a number added to the diagonal of Φ, where φ(0) is 1 for the
 /// kernels that decay.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Ridge {
     /// Exact, unless there are many examples ([`MANY`]), the width is automatic too, and a ridge
     /// takes a quarter off the leave-one-out error: crowded, contradictory motion data.
+    #[serde(with = "auto")]
     Automatic,
     /// this much; 0 is exact
     Fixed(f64),
@@ -55,9 +62,11 @@ pub const MANY: usize = 20;
 pub(super) const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 
 /// The width of the kernels, in feature units (radians for rotations).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Width {
     /// the one that predicts left-out examples best
+    #[serde(with = "auto")]
     LeaveOneOut,
     /// one for all
     Fixed(f64),
@@ -66,9 +75,11 @@ pub enum Width {
 }
 
 /// The polynomial part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TailChoice {
     /// the least that the kernel needs
+    #[serde(rename = "auto")]
     Automatic,
     /// none
     None,
@@ -117,6 +128,9 @@ pub enum RbfError {
         /// what it is
         value: f64,
     },
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Beyond this condition the solution has lost too many digits to reproduce the examples.
@@ -128,8 +142,31 @@ const COMFORTABLE_CONDITION: f64 = 1e9;
 /// transforms; a slope fitted to noise would run away.
 const TAIL_RANK: f64 = 1e-4;
 
+/// What is said while drivers are fitted.
+pub(super) const INTERPOLATING: &str = "fitting drivers";
+
 /// Interpolates `values` (`sample × output`, rest first and zero) over the samples.
-pub fn fit_rbf(samples: &Samples, values: &[f64], params: &RbfParams) -> Result<RbfFit, RbfError> {
+///
+/// ```
+/// use eigenskin_core::driver::FeatureGroup;
+/// use eigenskin_core::{Pose, Skeleton, Unwatched};
+/// use eigenskin_fit::drivers::{RbfParams, Samples, fit_rbf};
+///
+/// let at = |smile: f64| Pose { world_from_joint: Vec::new(), controls: vec![smile] };
+/// let samples = Samples::measure(vec![FeatureGroup::control(0, 0.0)], &Skeleton::empty(), &[at(0.5), at(1.0)]);
+/// let fit = fit_rbf(&samples, &[0.0, 0.3, 2.0], &RbfParams::default(), &Unwatched)?;
+/// let mut amount = [0.0];
+/// fit.driver.evaluate_features(&[1.0], &[0.0], &mut amount);
+/// assert!((amount[0] - 2.0).abs() < 1e-6);
+/// # Ok::<(), eigenskin_fit::drivers::RbfError>(())
+/// ```
+pub fn fit_rbf(
+    samples: &Samples,
+    values: &[f64],
+    params: &RbfParams,
+    progress: &dyn Progress,
+) -> Result<RbfFit, RbfError> {
+    progress.doing(INTERPOLATING)?;
     let count = samples.count();
     let bad = |what, bound, value| Err(RbfError::BadParameter { what, bound, value });
     let exact_or_given = match params.ridge {
@@ -150,12 +187,14 @@ pub fn fit_rbf(samples: &Samples, values: &[f64], params: &RbfParams) -> Result<
         Width::Fixed(width) => system.solve(vec![*width; count], exact_or_given),
         Width::PerCentre(widths) => system.solve(widths.clone(), exact_or_given),
         Width::LeaveOneOut => {
-            let exact = system.best_width(exact_or_given);
-            let with_ridge = (params.ridge == Ridge::Automatic && count > MANY)
-                .then(|| RIDGES.map(|ridge| system.best_width(ridge)))
-                .into_iter()
-                .flatten()
-                .min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
+            let exact = system.best_width(exact_or_given, progress)?;
+            let ridges = if params.ridge == Ridge::Automatic && count > MANY { &RIDGES[..] } else { &[] };
+            let with_ridge: Vec<Solution> = ridges
+                .iter()
+                .map(|&ridge| system.best_width(ridge, progress))
+                .collect::<Result<_, Cancelled>>()?;
+            let with_ridge =
+                with_ridge.into_iter().min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
             match with_ridge {
                 Some(other) if other.leave_one_out < 0.75 * exact.leave_one_out => other,
                 _ => exact,
@@ -242,11 +281,11 @@ impl<'a> System<'a> {
     /// The width with the smallest leave-one-out error among those of comfortable condition, on
     /// a fixed grid from half the smallest to the largest distance: wider kernels are polynomials
     /// in disguise, which run away outside the examples.
-    fn best_width(&self, ridge: f64) -> Solution {
+    fn best_width(&self, ridge: f64, progress: &dyn Progress) -> Result<Solution, Cancelled> {
         const STEPS: usize = 32;
         let count = self.samples.count();
         if !self.params.kernel.has_width() {
-            return self.solve(vec![1.0; count], ridge);
+            return Ok(self.solve(vec![1.0; count], ridge));
         }
         let (mut nearest, mut furthest) = (f64::INFINITY, 0.0f64);
         for a in 0..count {
@@ -259,17 +298,18 @@ impl<'a> System<'a> {
             }
         }
         if !nearest.is_finite() {
-            return self.solve(vec![1.0; count], ridge);
+            return Ok(self.solve(vec![1.0; count], ridge));
         }
         let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
         let mut best: Option<Solution> = None;
         let solutions: Vec<Solution> = (0..=STEPS)
             .into_par_iter()
             .map(|step| {
+                progress.doing(INTERPOLATING)?;
                 let width = low * (high / low).powf(step as f64 / STEPS as f64);
-                self.solve(vec![width; count], ridge)
+                Ok(self.solve(vec![width; count], ridge))
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         for next in solutions {
             let better = best.as_ref().is_none_or(|best| {
                 match (next.condition <= COMFORTABLE_CONDITION, best.condition <= COMFORTABLE_CONDITION) {
@@ -283,7 +323,7 @@ impl<'a> System<'a> {
                 best = Some(next);
             }
         }
-        best.unwrap_or_else(|| self.solve(vec![1.0; count], ridge))
+        Ok(best.unwrap_or_else(|| self.solve(vec![1.0; count], ridge)))
     }
 
     fn into_fit(self, solution: Solution) -> RbfFit {

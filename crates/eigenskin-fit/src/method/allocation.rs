@@ -5,10 +5,18 @@
 //! most. Greedy choice alone can be worse than the equal split, so the search starts from the
 //! equal split and only ever improves it.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
+use eigenskin_core::progress::{Cancelled, Progress};
+
+use crate::basis::PrincipalComponents;
+use crate::displacements::Observations;
+use crate::supports::JointSupport;
+
 /// Limits on the number of components.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Budget {
     /// displacement tuples at any vertex; default 10, as fitted a GeForce 3 (EigenSkin §2.5)
     pub per_vertex: Option<usize>,
@@ -24,6 +32,19 @@ impl Default for Budget {
     }
 }
 
+/// How many components each support keeps (n_j), `support`.
+pub(super) fn component_counts(
+    seen: &Observations,
+    supports: &[JointSupport],
+    components: &[PrincipalComponents],
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Result<Vec<usize>, Cancelled> {
+    let energies: Vec<Vec<f64>> = components.iter().map(|c| c.squares().collect()).collect();
+    let points: Vec<&[u32]> = supports.iter().map(|s| s.points.as_slice()).collect();
+    allocate(&energies, &points, seen.displacements.points.group_count(), budget, progress)
+}
+
 /// Chooses how many leading components each support keeps.
 ///
 /// `energies`: `support` → squared singular values, falling: what keeping a component takes off
@@ -33,13 +54,14 @@ pub fn allocate(
     supports: &[&[u32]],
     point_count: usize,
     budget: &Budget,
-) -> Vec<usize> {
-    let search = Search::new(energies, supports, point_count, budget);
+    progress: &dyn Progress,
+) -> Result<Vec<usize>, Cancelled> {
+    let search = Search::new(energies, supports, point_count, budget, progress);
     let equal = search.equal_split();
     let none = vec![0; energies.len()];
-    let from_equal = search.improved(equal);
-    let from_none = search.improved(none);
-    if search.energy(&from_none) > search.energy(&from_equal) { from_none } else { from_equal }
+    let from_equal = search.improved(equal)?;
+    let from_none = search.improved(none)?;
+    Ok(if search.energy(&from_none) > search.energy(&from_equal) { from_none } else { from_equal })
 }
 
 struct Search<'a> {
@@ -50,10 +72,17 @@ struct Search<'a> {
     limits: Vec<(Vec<usize>, usize)>,
     /// `support` → the limits it is part of
     limits_of: Vec<Vec<usize>>,
+    progress: &'a dyn Progress,
 }
 
 impl<'a> Search<'a> {
-    fn new(energies: &'a [Vec<f64>], supports: &[&[u32]], point_count: usize, budget: &Budget) -> Self {
+    fn new(
+        energies: &'a [Vec<f64>],
+        supports: &[&[u32]],
+        point_count: usize,
+        budget: &Budget,
+        progress: &'a dyn Progress,
+    ) -> Self {
         let caps = energies.iter().map(|e| e.len().min(budget.per_joint.unwrap_or(usize::MAX))).collect();
         let mut limits = Vec::new();
         if let Some(limit) = budget.per_vertex {
@@ -75,7 +104,7 @@ impl<'a> Search<'a> {
                 limits_of[member].push(index);
             }
         }
-        Self { energies, caps, limits, limits_of }
+        Self { energies, caps, limits, limits_of, progress }
     }
 
     fn energy(&self, counts: &[usize]) -> f64 {
@@ -115,7 +144,7 @@ impl<'a> Search<'a> {
     }
 
     /// Exchanges components between supports as long as the error falls.
-    fn improved(&self, counts: Vec<usize>) -> Vec<usize> {
+    fn improved(&self, counts: Vec<usize>) -> Result<Vec<usize>, Cancelled> {
         let mut best = self.filled(counts);
         let mut best_energy = self.energy(&best);
         loop {
@@ -127,19 +156,20 @@ impl<'a> Search<'a> {
                 counts[support] -= 1;
                 self.filled_but(counts, support)
             });
-            let next = grown.chain(shrunk).map(|counts| (self.energy(&counts), counts)).fold(
-                None,
-                |found: Option<(f64, Vec<usize>)>, next| match found {
-                    Some(found) if found.0 >= next.0 => Some(found),
-                    _ => Some(next),
-                },
-            );
+            let mut next: Option<(f64, Vec<usize>)> = None;
+            for counts in grown.chain(shrunk) {
+                self.progress.doing("allocating components")?;
+                let energy = self.energy(&counts);
+                if next.as_ref().is_none_or(|next| next.0 < energy) {
+                    next = Some((energy, counts));
+                }
+            }
             match next {
                 Some((energy, counts)) if energy > best_energy * (1.0 + 1e-12) => {
                     best = counts;
                     best_energy = energy;
                 }
-                _ => return best,
+                _ => return Ok(best),
             }
         }
     }
@@ -194,7 +224,12 @@ impl<'a> Search<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eigenskin_core::progress::Unwatched;
     use proptest::prelude::*;
+
+    fn allocate(energies: &[Vec<f64>], supports: &[&[u32]], points: usize, budget: &Budget) -> Vec<usize> {
+        super::allocate(energies, supports, points, budget, &Unwatched).unwrap()
+    }
 
     fn total(energies: &[Vec<f64>], counts: &[usize]) -> f64 {
         energies.iter().zip(counts).map(|(e, &n)| e[..n].iter().sum::<f64>()).sum()

@@ -4,12 +4,15 @@
 //! D Vᵀ). When it moves several, their overlapping bases share the displacement by joint least
 //! squares.
 
-use glam::Vec3;
+use eigenskin_core::progress::{Cancelled, Progress};
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use crate::basis::PrincipalComponents;
 use crate::displacements::projections::{FieldsOnPoints, Projections};
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{RestDisplacements, TileError};
 use crate::numeric::{Matrix, symmetric_pseudo_inverse};
+use crate::supports::JointSupport;
 
 /// The kept displacement fields of one support.
 #[derive(Debug, Clone)]
@@ -32,6 +35,48 @@ impl KeptBasis {
     }
 }
 
+/// The first components of every support (û^jk), `support`.
+pub fn bases_of_counts(
+    displacements: &RestDisplacements,
+    supports: &[JointSupport],
+    components: &[PrincipalComponents],
+    counts: &[usize],
+    progress: &dyn Progress,
+) -> Result<Vec<KeptBasis>, TileError> {
+    (0..supports.len())
+        .into_par_iter()
+        .map(|j| kept_basis(displacements, &supports[j], &components[j], counts[j], progress))
+        .collect()
+}
+
+/// The first `count` components of a support.
+pub fn kept_basis(
+    displacements: &RestDisplacements,
+    support: &JointSupport,
+    components: &PrincipalComponents,
+    count: usize,
+    progress: &dyn Progress,
+) -> Result<KeptBasis, TileError> {
+    let found = support
+        .with_displacements(displacements, |a| components.fields_and_coordinates(a, count, progress))?;
+    let fields = found.fields.into_iter().flatten().map(DVec3::as_vec3).collect();
+    Ok(KeptBasis { points: support.points.clone(), fields })
+}
+
+/// Coordinates of every example in the bases that act in it (α^p_jk; `example`, acting basis →
+/// `component`), and ‖u − Σ α û‖ / ‖u‖ over all examples.
+pub fn coordinates_of_examples(
+    displacements: &RestDisplacements,
+    bases: &[KeptBasis],
+    acting: &[Vec<usize>],
+    progress: &dyn Progress,
+) -> Result<(Vec<Vec<Vec<f64>>>, f64), TileError> {
+    let projections = projections_on(displacements, bases.iter(), progress)?;
+    let coordinates = example_coordinates(&projections, bases, acting, progress)?;
+    let error = rest_space_error(&projections, bases, acting, &coordinates);
+    Ok((coordinates, error))
+}
+
 /// Directions weaker than this share of the strongest are left out of the least squares.
 const RANK_CUT: f64 = 1e-10;
 
@@ -39,18 +84,20 @@ const RANK_CUT: f64 = 1e-10;
 pub fn projections_on<'a>(
     displacements: &RestDisplacements,
     bases: impl Iterator<Item = &'a KeptBasis>,
-) -> Result<Projections, StoreError> {
+    progress: &dyn Progress,
+) -> Result<Projections, TileError> {
     let fields = |basis: &'a KeptBasis| FieldsOnPoints { points: &basis.points, fields: &basis.fields };
-    Projections::new(&displacements.positions, &bases.map(fields).collect::<Vec<_>>())
+    Projections::new(&displacements.positions, &bases.map(fields).collect::<Vec<_>>(), progress)
 }
 
 /// Coordinates of every example: `example` → for each of `acting[example]` (indices into `bases`)
 /// its coordinates, `component`. Minimises ‖u − Σ_j Σ_k α_jk û^jk‖² over the acting bases.
-pub fn example_coordinates(
+fn example_coordinates(
     projections: &Projections,
     bases: &[KeptBasis],
     acting: &[Vec<usize>],
-) -> Vec<Vec<Vec<f64>>> {
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Vec<f64>>>, Cancelled> {
     let first_field = first_fields(bases);
     let fields_of = |acting: &Vec<usize>| -> Vec<usize> {
         acting.iter().flat_map(|&basis| first_field[basis]..first_field[basis + 1]).collect()
@@ -61,13 +108,14 @@ pub fn example_coordinates(
     let inverses: Vec<Matrix> = sets
         .par_iter()
         .map(|acting| {
+            progress.doing("finding coordinates")?;
             let fields = fields_of(acting);
             let gram =
                 Matrix::from_fn(fields.len(), fields.len(), |a, b| projections.gram[(fields[a], fields[b])]);
-            symmetric_pseudo_inverse(&gram, RANK_CUT)
+            Ok(symmetric_pseudo_inverse(&gram, RANK_CUT))
         })
-        .collect();
-    acting
+        .collect::<Result<_, Cancelled>>()?;
+    let coordinates = acting
         .par_iter()
         .enumerate()
         .map(|(example, acting)| {
@@ -79,7 +127,8 @@ pub fn example_coordinates(
             let count = |basis: usize| bases[basis].component_count();
             acting.iter().map(|&basis| solution.by_ref().take(count(basis)).collect()).collect()
         })
-        .collect()
+        .collect();
+    Ok(coordinates)
 }
 
 /// The first field of every basis among all, and their number.
@@ -148,7 +197,7 @@ impl SupportCoordinates {
 }
 
 /// ‖u − Σ α û‖ / ‖u‖ over all examples; zero when there was nothing to correct.
-pub fn rest_space_error(
+fn rest_space_error(
     projections: &Projections,
     bases: &[KeptBasis],
     acting: &[Vec<usize>],

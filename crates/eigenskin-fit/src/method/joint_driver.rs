@@ -2,19 +2,37 @@
 //! (EigenSkin §2.4).
 
 use super::coordinates::SupportCoordinates;
-use super::eigenskin::FitError;
+use super::eigenskin::EigenSkinParams;
+use super::eigenskin::regions::Regions;
+use super::{FitError, Interpolated};
 use crate::displacements::Observations;
-use crate::drivers::clamp::clamp_beyond;
-use crate::drivers::{RbfError, RbfFit, RbfParams, Samples, fit_rbf_on_centres};
+use crate::drivers::{RbfFit, RbfParams, Samples, clamp_beyond, fit_rbf_on_centres};
 use crate::supports::JointSupport;
-use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Representation};
+use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Interpolant, Representation};
 use eigenskin_core::examples::SAME_POSE;
 use eigenskin_core::mover::Mover;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Progress;
 use eigenskin_core::rig::Rig;
+use rayon::prelude::*;
 
 /// With more distinct settings of a joint, so many are centres and the rest is met by least squares.
 const MOST_CENTRES: usize = 256;
+
+/// The driver of every support, `support`.
+pub fn joint_drivers(
+    seen: &Observations,
+    regions: &Regions,
+    params: &EigenSkinParams,
+    progress: &dyn Progress,
+) -> Result<Vec<RbfFit>, FitError> {
+    let of = |support: usize| {
+        let observed = regions.coordinates_of(support);
+        let EigenSkinParams { interpolation, clamp_margin, .. } = params;
+        fit_joint_driver(seen, &regions.supports[support], &observed, interpolation, *clamp_margin, progress)
+    };
+    (0..regions.supports.len()).into_par_iter().map(of).collect()
+}
 
 /// Interpolates a support's coordinates over the motion of its joint. Examples that hold the joint
 /// alike but differ elsewhere agree on the mean.
@@ -24,6 +42,7 @@ pub fn fit_joint_driver(
     observed: &SupportCoordinates,
     interpolation: &RbfParams,
     clamp_margin: Option<f64>,
+    progress: &dyn Progress,
 ) -> Result<RbfFit, FitError> {
     let rig = &seen.rig;
     let pose = |example: usize| &seen.poses[example];
@@ -32,25 +51,24 @@ pub fn fit_joint_driver(
 
     let coordinates: Vec<f64> = (0..observed.examples.len()).flat_map(|e| observed.of(e)).copied().collect();
     let (kept, values) = without_repeats(&all, &coordinates, observed.component_count);
-    let fit =
-        fit_rbf_on_centres(&all.select(&kept), &values, interpolation, MOST_CENTRES).map_err(|error| {
-            let name = |place: usize| match kept[place] {
-                0 => "rest".to_string(),
-                sample => seen.names[observed.examples[sample - 1]].clone(),
-            };
-            match error {
-                RbfError::Singular { first, second, .. } => FitError::TooClose {
-                    joint: support.mover.name(rig).to_string(),
-                    first: name(first),
-                    second: name(second),
-                    error,
-                },
-                RbfError::BadParameter { .. } => FitError::Parameter(error),
-            }
-        })?;
+    let name = |place: usize| match kept[place] {
+        0 => "rest".to_string(),
+        sample => seen.names[observed.examples[sample - 1]].clone(),
+    };
+    let of = || Interpolated::Joint(support.mover.name(rig).to_string());
+    let fit = fit_rbf_on_centres(&all.select(&kept), &values, interpolation, MOST_CENTRES, progress)
+        .map_err(|error| FitError::interpolating(of(), error, name))?;
     let clamp =
         clamp_margin.map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
     Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
+}
+
+/// Width of the kernels, of the first centre where they differ.
+pub(super) fn width_of(fit: &RbfFit) -> f64 {
+    match &fit.driver.interpolant {
+        Interpolant::Rbf { widths, .. } => widths[0],
+        _ => 0.0,
+    }
 }
 
 /// The samples to interpolate, rest first, and their values (`sample × component`), from those of all

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use eigenskin_core::progress::Progress;
 use glam::{DVec3, Vec3};
 
 use super::coordinates::SupportCoordinates;
 use crate::displacements::tall_matrix::TallMatrix;
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{RestDisplacements, TileError};
 use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 use crate::supports::JointSupport;
 
@@ -17,11 +18,11 @@ pub fn normal_fields(
     displacements: &RestDisplacements,
     support: &JointSupport,
     observed: &SupportCoordinates,
-) -> Result<Vec<Vec3>, StoreError> {
+    progress: &dyn Progress,
+) -> Result<Vec<Vec3>, TileError> {
     let weights = field_weights(support, observed);
-    masked_normal_fields(displacements, &support.points, &support.examples, &weights, |place, point| {
-        support.factor(place, point)
-    })
+    let factor = |place, point| support.factor(place, point);
+    masked_normal_fields(displacements, &support.points, &support.examples, &weights, factor, progress)
 }
 
 /// The normals' changes in `examples`, summed with `weights` (`example × component`) and a factor per
@@ -32,7 +33,8 @@ pub fn masked_normal_fields(
     examples: &[usize],
     weights: &[Vec<f64>],
     factor: impl Fn(usize, usize) -> f64 + Sync,
-) -> Result<Vec<Vec3>, StoreError> {
+    progress: &dyn Progress,
+) -> Result<Vec<Vec3>, TileError> {
     let (vertices, places): (Vec<u32>, Vec<usize>) = displacements.vertices_of(points).into_iter().unzip();
     let matrix = TallMatrix {
         fields: &displacements.normals,
@@ -43,7 +45,7 @@ pub fn masked_normal_fields(
     };
     let component_count = weights.first().map_or(0, Vec::len);
     let weights = Matrix::from_fn(examples.len(), component_count, |e, component| weights[e][component]);
-    Ok(matrix.combined(&weights)?.into_iter().flatten().map(DVec3::as_vec3).collect())
+    Ok(matrix.combined(&weights, progress)?.into_iter().flatten().map(DVec3::as_vec3).collect())
 }
 
 /// Residuals (w in Xian §5.3) on the positions' own coordinates: the vertices that have some above

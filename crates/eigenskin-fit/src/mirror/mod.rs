@@ -8,10 +8,11 @@
 //! by what they are joined to.
 
 mod joints;
-pub mod names;
+mod names;
 mod plane;
 mod vertices;
 
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
@@ -21,12 +22,14 @@ pub use plane::{MirrorPlane, PlaneTextError};
 use eigenskin_core::examples::Example;
 use eigenskin_core::mover::Mover;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use vertices::VertexPairs;
 
 /// How to find the other side.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct MirrorParams {
     /// the plane; default `None`: found from the joints
     pub plane: Option<MirrorPlane>,
@@ -84,6 +87,9 @@ pub enum MirrorError {
     /// A pose of another rig.
     #[error("the pose or shape has other joints, controls or vertices than the rig")]
     OtherRig,
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// The two sides of a rig.
@@ -111,7 +117,35 @@ const FILL_ROUNDS: usize = 50;
 
 impl Mirror {
     /// Finds the two sides.
-    pub fn new(rig: Arc<Rig>, params: &MirrorParams) -> Result<Self, MirrorError> {
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
+    /// use eigenskin_core::{Influence, Joint, Mesh, Rig, Skeleton, SkinWeights, Unwatched};
+    /// use eigenskin_fit::mirror::{Mirror, MirrorParams};
+    ///
+    /// let positions = [-1.0, 0.0, 1.0].map(|x: f32| Vec3::new(x, 1.0 - x.abs(), 0.0)).to_vec();
+    /// let mesh = Mesh::new(positions, vec![[0, 2, 1]], None)?;
+    /// let joint = |name: &str, x: f64| Joint {
+    ///     name: name.to_string(),
+    ///     parent: None,
+    ///     reference: None,
+    ///     joint_from_rest: DAffine3::from_translation(DVec3::new(-x, 0.0, 0.0)),
+    /// };
+    /// let skeleton = Skeleton::new(vec![joint("wing.L", 1.0), joint("wing.R", -1.0)])?;
+    /// let all = |joint| vec![Influence { joint, weight: 1.0 }];
+    /// let (weights, _) = SkinWeights::new(2, vec![all(1), all(0), all(0)])?;
+    /// let rig = Arc::new(Rig::new(mesh, skeleton, weights, Vec::new())?);
+    ///
+    /// let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched)?;
+    /// assert_eq!(mirror.joints(), [Some(1), Some(0)]);
+    /// let mut pose = rig.rest_pose();
+    /// pose.world_from_joint[0] *= DAffine3::from_quat(DQuat::from_rotation_z(0.5));
+    /// let turn = DAffine3::from_quat(DQuat::from_rotation_z(-0.5));
+    /// assert!(mirror.pose(&pose)?.world_from_joint[1].matrix3.abs_diff_eq(turn.matrix3, 1e-9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(rig: Arc<Rig>, params: &MirrorParams, progress: &dyn Progress) -> Result<Self, MirrorError> {
         let good = params.plane.is_none_or(|plane| plane.axis < 3 && plane.centre.is_finite());
         if !good || !params.tolerance.is_finite() || params.tolerance < 0.0 {
             return Err(MirrorError::BadPlane);
@@ -127,10 +161,12 @@ impl Mirror {
         }
         let plane = match params.plane {
             Some(plane) => plane,
-            None if positions.is_empty() => plane_of_mesh(&rig, tolerance).ok_or(MirrorError::NoPlane)?,
+            None if positions.is_empty() => {
+                plane_of_mesh(&rig, tolerance, progress)?.ok_or(MirrorError::NoPlane)?
+            }
             None => {
                 let (plane, _) = MirrorPlane::between(&positions, size).ok_or(MirrorError::NoPlane)?;
-                through_origin_if_as_good(&rig, plane, tolerance)
+                through_origin_if_as_good(&rig, plane, tolerance, progress)?
             }
         };
         let joints = named.completed(&rig, plane);
@@ -138,7 +174,7 @@ impl Mirror {
         if !paired && !sided_control {
             return Err(MirrorError::NoPairs);
         }
-        let vertices = VertexPairs::find(&rig, plane, tolerance);
+        let vertices = VertexPairs::find(&rig, plane, tolerance, progress)?;
         let axes = signed_axes(&rig, plane, &joints);
         Ok(Self { rig, plane, joints, controls, vertices, axes })
     }
@@ -338,6 +374,13 @@ impl Mirror {
 }
 
 /// What the mirror image of an example is called: by its side, else with a word behind.
+///
+/// ```
+/// use eigenskin_fit::mirror::mirrored_name;
+///
+/// assert_eq!(mirrored_name("arm.L"), "arm.R");
+/// assert_eq!(mirrored_name("fist"), "fist mirrored");
+/// ```
 pub fn mirrored_name(name: &str) -> String {
     names::other_side(name).unwrap_or_else(|| match name.strip_suffix(MIRRORED) {
         Some(original) => original.to_string(),
@@ -348,18 +391,24 @@ pub fn mirrored_name(name: &str) -> String {
 const MIRRORED: &str = " mirrored";
 
 /// The plane through the origin instead, if it pairs as many vertices: it mirrors without rounding.
-fn through_origin_if_as_good(rig: &Rig, plane: MirrorPlane, tolerance: f64) -> MirrorPlane {
+fn through_origin_if_as_good(
+    rig: &Rig,
+    plane: MirrorPlane,
+    tolerance: f64,
+    progress: &dyn Progress,
+) -> Result<MirrorPlane, Cancelled> {
     let origin = MirrorPlane { centre: 0.0, ..plane };
     let near = plane.centre.abs() <= 0.01 * rig.mesh().size();
-    if near && paired_points(rig, origin, tolerance) >= paired_points(rig, plane, tolerance) {
-        origin
-    } else {
-        plane
-    }
+    let paired = |plane: MirrorPlane| paired_points(rig, plane, tolerance, progress);
+    Ok(if near && paired(origin)? >= paired(plane)? { origin } else { plane })
 }
 
 /// The plane that most of a mesh agrees with, for a rig whose joints tell nothing.
-fn plane_of_mesh(rig: &Rig, tolerance: f64) -> Option<MirrorPlane> {
+fn plane_of_mesh(
+    rig: &Rig,
+    tolerance: f64,
+    progress: &dyn Progress,
+) -> Result<Option<MirrorPlane>, Cancelled> {
     let positions = rig.mesh().positions();
     let middle = |axis: usize| {
         let values = positions.iter().map(|p| f64::from(p[axis]));
@@ -368,18 +417,23 @@ fn plane_of_mesh(rig: &Rig, tolerance: f64) -> Option<MirrorPlane> {
         0.5 * (low + high)
     };
     let planes = (0..3).flat_map(|axis| [0.0, middle(axis)].map(|centre| MirrorPlane { axis, centre }));
-    let best = planes.map(|plane| (plane, paired_points(rig, plane, tolerance))).fold(
-        None,
-        |best: Option<(MirrorPlane, usize)>, next| match best {
-            Some(best) if best.1 >= next.1 => Some(best),
-            _ => Some(next),
-        },
-    );
-    best.filter(|&(_, paired)| 2 * paired > rig.vertex_count()).map(|(plane, _)| plane)
+    let mut best: Option<(MirrorPlane, usize)> = None;
+    for plane in planes {
+        let paired = paired_points(rig, plane, tolerance, progress)?;
+        if best.is_none_or(|(_, most)| paired > most) {
+            best = Some((plane, paired));
+        }
+    }
+    Ok(best.filter(|&(_, paired)| 2 * paired > rig.vertex_count()).map(|(plane, _)| plane))
 }
 
-fn paired_points(rig: &Rig, plane: MirrorPlane, tolerance: f64) -> usize {
-    VertexPairs::find(rig, plane, tolerance).source.iter().flatten().count()
+fn paired_points(
+    rig: &Rig,
+    plane: MirrorPlane,
+    tolerance: f64,
+    progress: &dyn Progress,
+) -> Result<usize, Cancelled> {
+    Ok(VertexPairs::find(rig, plane, tolerance, progress)?.source.iter().flatten().count())
 }
 
 /// `joint` → its partner's axes in its own, if every joint rests at its partner's mirror image with

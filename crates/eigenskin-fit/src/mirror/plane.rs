@@ -4,9 +4,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
+use serde::{Deserialize, Serialize};
 
 /// A plane across one of the axes of the rest shape.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MirrorPlane {
     /// the axis it stands across: 0, 1, 2 for x, y, z
     pub axis: usize,

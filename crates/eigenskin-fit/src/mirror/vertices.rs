@@ -5,6 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 use glam::DVec3;
 
 use super::plane::MirrorPlane;
+use crate::during::Small;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::vertex_groups::VertexGroups;
 
@@ -23,6 +25,8 @@ pub struct VertexPairs {
     pub points: VertexGroups,
 }
 
+/// What is said while vertices are paired.
+const PAIRING: &str = "pairing vertices";
 /// Rest positions that differ by less than this share of the size are mirrored exactly.
 pub const EXACT: f64 = 1e-6;
 /// By topology, pairs may be this share of the size off.
@@ -32,15 +36,21 @@ const CLEARLY: f64 = 4.0;
 
 impl VertexPairs {
     /// Pairs the vertices of a rig; positions agree within `tolerance` (a length).
-    pub fn find(rig: &Rig, plane: MirrorPlane, tolerance: f64) -> Self {
+    pub fn find(
+        rig: &Rig,
+        plane: MirrorPlane,
+        tolerance: f64,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        progress.doing(PAIRING)?;
         let size = rig.mesh().size();
         let points = rig.seams();
         let at: Vec<DVec3> = (0..points.group_count())
             .map(|point| rig.mesh().positions()[points.first_vertex(point)].as_dvec3())
             .collect();
         let neighbours = neighbours(rig, &points);
-        let mut partner = by_position(&at, plane, tolerance, EXACT * size);
-        let by_topology = by_topology(&at, plane, &neighbours, &mut partner, LOOSE * size);
+        let mut partner = by_position(&at, plane, tolerance, EXACT * size, progress)?;
+        let by_topology = by_topology(&at, plane, &neighbours, &mut partner, LOOSE * size, progress)?;
         let members = points.members();
         let normals = rig.mesh().normals();
         let mut source = vec![None; rig.vertex_count()];
@@ -59,12 +69,18 @@ impl VertexPairs {
                 exact[vertex as usize] = near;
             }
         }
-        Self { source, exact, by_topology, neighbours, points }
+        Ok(Self { source, exact, by_topology, neighbours, points })
     }
 }
 
 /// `point` → its mirror image, where one is clearly nearest and says the same.
-fn by_position(at: &[DVec3], plane: MirrorPlane, tolerance: f64, rounding: f64) -> Vec<Option<usize>> {
+fn by_position(
+    at: &[DVec3],
+    plane: MirrorPlane,
+    tolerance: f64,
+    rounding: f64,
+    progress: &dyn Progress,
+) -> Result<Vec<Option<usize>>, Cancelled> {
     let cell = tolerance.max(f64::MIN_POSITIVE);
     let key = |p: DVec3| (p / cell).floor().to_array().map(|x| x as i64);
     let mut cells: HashMap<[i64; 3], Vec<usize>> = HashMap::new();
@@ -92,9 +108,15 @@ fn by_position(at: &[DVec3], plane: MirrorPlane, tolerance: f64, rounding: f64) 
         let (other, distance) = best.filter(|best| best.1 <= tolerance)?;
         (second > CLEARLY * distance.max(rounding)).then_some(other)
     };
-    let nearest: Vec<Option<usize>> = (0..at.len()).map(nearest).collect();
+    let small = Small::new(progress, PAIRING, at.len());
+    let nearest: Vec<Option<usize>> = (0..at.len())
+        .map(|point| {
+            small.next()?;
+            Ok(nearest(point))
+        })
+        .collect::<Result<_, Cancelled>>()?;
     let mutual = |point: usize| nearest[point].filter(|&other| nearest[other] == Some(point));
-    (0..at.len()).map(mutual).collect()
+    Ok((0..at.len()).map(mutual).collect())
 }
 
 /// Pairs further points whose paired neighbours agree, spreading from those; how many.
@@ -104,9 +126,11 @@ fn by_topology(
     neighbours: &[Vec<u32>],
     partner: &mut [Option<usize>],
     limit: f64,
-) -> usize {
+    progress: &dyn Progress,
+) -> Result<usize, Cancelled> {
     let mut paired = 0;
     loop {
+        let small = Small::new(progress, PAIRING, at.len());
         let proposal = |point: usize| {
             let image = plane.point(at[point]);
             let images: BTreeSet<usize> =
@@ -137,14 +161,17 @@ fn by_topology(
             (agreeing >= 2 && !alike).then_some(best)
         };
         let proposals: Vec<Option<usize>> = (0..at.len())
-            .map(|point| if partner[point].is_none() { proposal(point) } else { None })
-            .collect();
+            .map(|point| {
+                small.next()?;
+                Ok(if partner[point].is_none() { proposal(point) } else { None })
+            })
+            .collect::<Result<_, Cancelled>>()?;
         let agreed: Vec<(usize, usize)> = (0..at.len())
             .filter_map(|point| Some((point, proposals[point]?)))
             .filter(|&(point, other)| proposals[other] == Some(point))
             .collect();
         if agreed.is_empty() {
-            return paired;
+            return Ok(paired);
         }
         paired += agreed.len();
         for (point, other) in agreed {

@@ -4,9 +4,11 @@ use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
 use super::simplex::Quadratic;
-use super::{ROUNDING, SolveWeightsParams, WORTH_CHANGING};
+use super::{ROUNDING, SOLVING, SolveWeightsParams, WORTH_CHANGING};
+use crate::during::Small;
 use crate::numeric::{Matrix, invert};
 use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::skinning::linear_blend;
 use eigenskin_core::vertex_groups::VertexGroups;
 use eigenskin_core::weights::Influence;
@@ -40,16 +42,26 @@ pub(super) struct Candidates {
 }
 
 impl<'a> Evidence<'a> {
-    pub fn new(set: &'a ExampleSet, points: &'a VertexGroups) -> Self {
+    pub fn new(
+        set: &'a ExampleSet,
+        points: &'a VertexGroups,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let skeleton = set.rig().skeleton();
         let joints = set.examples().iter().map(|e| e.pose.posed_from_rest(skeleton).collect()).collect();
         let size = set.rig().mesh().size();
         let mut evidence = Self { set, points, joints, size, noise: 0.0, best: Vec::new() };
-        let alone: Vec<(Vec<(u32, f64)>, f64)> =
-            (0..points.group_count()).into_par_iter().map(|point| evidence.alone(point)).collect();
+        let small = Small::new(progress, SOLVING, points.group_count());
+        let alone: Vec<(Vec<(u32, f64)>, f64)> = (0..points.group_count())
+            .into_par_iter()
+            .map(|point| {
+                small.next()?;
+                Ok(evidence.alone(point))
+            })
+            .collect::<Result<_, Cancelled>>()?;
         evidence.noise = alone.iter().map(|(_, error)| error).sum::<f64>() / alone.len().max(1) as f64;
         evidence.best = alone.into_iter().map(|(weights, _)| weights).collect();
-        evidence
+        Ok(evidence)
     }
 
     /// Input weights of a point, heaviest first.

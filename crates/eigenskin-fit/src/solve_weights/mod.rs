@@ -14,16 +14,20 @@ mod evidence;
 mod simplex;
 mod sweeps;
 
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
 
 use crate::displacements::SkinPoints;
+use crate::during::Small;
 use crate::metrics::{ErrorSummary, shape_errors};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::vertex_groups::VertexGroups;
@@ -32,7 +36,8 @@ use evidence::Evidence;
 use sweeps::Sweeps;
 
 /// How weights are solved.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SolveWeightsParams {
     /// influences per vertex at most, default 4 (what all engines take)
     pub influences: usize,
@@ -65,6 +70,31 @@ pub struct SolvedWeights {
     pub limited_vertices: usize,
 }
 
+impl Serialize for SolvedWeights {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told {
+            before: ErrorSummary,
+            after: ErrorSummary,
+            vertices: usize,
+            changed_vertices: usize,
+            limited_vertices: usize,
+            influences: usize,
+            most_moved: f32,
+        }
+        let told = Told {
+            before: self.before,
+            after: self.after,
+            vertices: self.moved.len(),
+            changed_vertices: self.changed_vertices,
+            limited_vertices: self.limited_vertices,
+            influences: self.rig.weights().most_influences(),
+            most_moved: self.moved.iter().copied().fold(0.0, f32::max),
+        };
+        told.serialize(serializer)
+    }
+}
+
 /// Why weights cannot be solved.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SolveWeightsError {
@@ -86,19 +116,33 @@ pub enum SolveWeightsError {
     /// The weights found were refused.
     #[error("the weights found are not valid: {0}")]
     Weights(#[from] WeightsError),
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
 /// Influences that can be asked for.
-pub const MOST_INFLUENCES: usize = 12;
+const MOST_INFLUENCES: usize = 12;
 /// Gains below this share of a point's error are no reason to change its weights.
 const WORTH_CHANGING: f64 = 1e-6;
 /// Errors below this share of the size are rounding.
 const ROUNDING: f64 = 2e-7;
 
 /// Solves the weights of a set's rig from its examples.
+///
+/// ```
+/// use eigenskin_core::progress::Unwatched;
+/// use eigenskin_fit::solve_weights::{SolveWeightsParams, solve_weights};
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// let solved = solve_weights(&examples, &SolveWeightsParams::default(), &Unwatched)?;
+/// assert!(solved.after.rmse <= solved.before.rmse);
+/// # Ok::<(), eigenskin_fit::solve_weights::SolveWeightsError>(())
+/// ```
 pub fn solve_weights(
     set: &ExampleSet,
     params: &SolveWeightsParams,
+    progress: &dyn Progress,
 ) -> Result<SolvedWeights, SolveWeightsError> {
     let rig = set.rig();
     if rig.skeleton().joint_count() == 0 {
@@ -110,14 +154,24 @@ pub fn solve_weights(
     if !(params.smooth.is_finite() && params.smooth >= 0.0) {
         return Err(SolveWeightsError::Smooth { smooth: params.smooth });
     }
+    progress.doing(SOLVING)?;
     let points = SkinPoints::of(set);
-    let evidence = Evidence::new(set, &points);
+    let evidence = Evidence::new(set, &points, progress)?;
     let neighbours = points.neighbours(rig.mesh().triangles());
-    let solved = Sweeps::new(&evidence, &neighbours, params).solve();
-    let lists: Vec<Vec<Influence>> =
-        (0..points.group_count()).into_par_iter().map(|p| evidence.better(p, &solved[p], params)).collect();
-    finish(set, &points, &lists, params)
+    let solved = Sweeps::new(&evidence, &neighbours, params, progress)?.solve(progress)?;
+    let small = Small::new(progress, SOLVING, points.group_count());
+    let lists: Vec<Vec<Influence>> = (0..points.group_count())
+        .into_par_iter()
+        .map(|point| {
+            small.next()?;
+            Ok(evidence.better(point, &solved[point], params))
+        })
+        .collect::<Result<_, Cancelled>>()?;
+    finish(set, &points, &lists, params, progress)
 }
+
+/// What is said while weights are solved.
+const SOLVING: &str = "solving skin weights";
 
 /// The new rig and what it does.
 fn finish(
@@ -125,6 +179,7 @@ fn finish(
     points: &VertexGroups,
     lists: &[Vec<Influence>],
     params: &SolveWeightsParams,
+    progress: &dyn Progress,
 ) -> Result<SolvedWeights, SolveWeightsError> {
     let rig = set.rig();
     let per_vertex = (0..rig.vertex_count()).map(|vertex| lists[points.group_of(vertex)].clone());
@@ -134,8 +189,8 @@ fn finish(
         .collect();
     let solved = Arc::new(rig.with_weights(weights));
     Ok(SolvedWeights {
-        before: skinning_error(rig, set),
-        after: skinning_error(&solved, set),
+        before: skinning_error(rig, set, progress)?,
+        after: skinning_error(&solved, set, progress)?,
         changed_vertices: (0..rig.vertex_count())
             .filter(|&v| rig.weights().of(v) != solved.weights().of(v))
             .count(),
@@ -148,13 +203,18 @@ fn finish(
 }
 
 /// The error of linear blending on a rig that numbers vertices and joints as the set's does.
-pub fn skinning_error(rig: &Arc<Rig>, set: &ExampleSet) -> ErrorSummary {
+pub fn skinning_error(
+    rig: &Arc<Rig>,
+    set: &ExampleSet,
+    progress: &dyn Progress,
+) -> Result<ErrorSummary, Cancelled> {
     let model = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
-    shape_errors(set, |pose| {
+    let shape = |pose: &Pose| {
         let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
         Evaluator::new(model.clone()).evaluate(pose, &mut positions, None);
         positions
-    })
+    };
+    shape_errors(set, shape, progress)
 }
 
 /// Half of the absolute differences: what moved from some joints to others.

@@ -3,11 +3,13 @@
 //! Every step is the minimum over one point, so the whole only falls. Points of one colour are no
 //! neighbours of each other and are solved at once: the result does not depend on threads.
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
-use super::SolveWeightsParams;
 use super::evidence::{Candidates, Evidence};
 use super::simplex::Quadratic;
+use super::{SOLVING, SolveWeightsParams};
+use crate::during::Small;
 
 /// Joints that may share a point while it is solved, before the heaviest are kept.
 const MOST_CANDIDATES: usize = 12;
@@ -47,11 +49,18 @@ impl Point {
 }
 
 impl<'a> Sweeps<'a> {
-    pub fn new(evidence: &Evidence, neighbours: &'a [Vec<u32>], params: &SolveWeightsParams) -> Self {
+    pub fn new(
+        evidence: &Evidence,
+        neighbours: &'a [Vec<u32>],
+        params: &SolveWeightsParams,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let hold = params.smooth * evidence.noise / (USUAL_NEIGHBOURS * evidence.example_count() as f64);
+        let small = Small::new(progress, SOLVING, neighbours.len());
         let points = (0..neighbours.len())
             .into_par_iter()
             .map(|point| {
+                small.next()?;
                 let joints = candidate_joints(evidence, neighbours, point);
                 let candidates = evidence.candidates(point, &joints);
                 let count = candidates.joints.len();
@@ -68,33 +77,31 @@ impl<'a> Sweeps<'a> {
                 } else {
                     weights.clone_from(&candidates.input);
                 }
-                Point { candidates, form, weights, allowed: vec![true; count] }
+                Ok(Point { candidates, form, weights, allowed: vec![true; count] })
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         let influences = params.influences;
-        Self { neighbours, influences, hold, points, colours: colours(neighbours) }
+        Ok(Self { neighbours, influences, hold, points, colours: colours(neighbours) })
     }
 
     /// The weights of all points, heaviest first: `point` → (joint, weight).
-    pub fn solve(mut self) -> Vec<Vec<(u32, f64)>> {
-        self.sweep();
-        let kept: Vec<(Vec<f64>, Vec<bool>)> =
-            (0..self.points.len()).into_par_iter().map(|point| self.few(point)).collect();
+    pub fn solve(mut self, progress: &dyn Progress) -> Result<Vec<Vec<(u32, f64)>>, Cancelled> {
+        self.sweep(progress)?;
+        let kept: Vec<(Vec<f64>, Vec<bool>)> = watched(self.points.len(), |point| self.few(point), progress)?;
         for (point, (weights, allowed)) in self.points.iter_mut().zip(kept) {
             (point.weights, point.allowed) = (weights, allowed);
         }
-        self.sweep();
-        (0..self.points.len()).into_par_iter().map(|point| self.never_worse(point)).collect()
+        self.sweep(progress)?;
+        watched(self.points.len(), |point| self.never_worse(point), progress)
     }
 
-    fn sweep(&mut self) {
+    fn sweep(&mut self, progress: &dyn Progress) -> Result<(), Cancelled> {
         for _ in 0..MOST_SWEEPS {
             let mut change = 0.0f64;
             for colour in 0..self.colours.len() {
-                let solved: Vec<Vec<f64>> = self.colours[colour]
-                    .par_iter()
-                    .map(|&point| self.minimum(point as usize, self.hold))
-                    .collect();
+                let points = &self.colours[colour];
+                let minimum = |place: usize| self.minimum(points[place] as usize, self.hold);
+                let solved: Vec<Vec<f64>> = watched(points.len(), minimum, progress)?;
                 for (&point, weights) in self.colours[colour].iter().zip(solved) {
                     let old = &mut self.points[point as usize].weights;
                     change = old.iter().zip(&weights).fold(change, |c, (a, b)| c.max((a - b).abs()));
@@ -105,6 +112,7 @@ impl<'a> Sweeps<'a> {
                 break;
             }
         }
+        Ok(())
     }
 
     /// The best weights of a point, held by its neighbours.
@@ -198,6 +206,20 @@ impl<'a> Sweeps<'a> {
         list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         list
     }
+}
+
+/// Does something for all of `count` points, several at once.
+fn watched<T: Send>(
+    count: usize,
+    work: impl Fn(usize) -> T + Sync,
+    progress: &dyn Progress,
+) -> Result<Vec<T>, Cancelled> {
+    let small = Small::new(progress, SOLVING, count);
+    let work = |point: usize| {
+        small.next()?;
+        Ok(work(point))
+    };
+    (0..count).into_par_iter().map(work).collect()
 }
 
 fn scale(weights: &mut [f64], factor: f64) {

@@ -1,7 +1,8 @@
 //! Why a style cannot be captured or transferred.
 
-use crate::method::ParameterizationError;
+use crate::method::FitError;
 use eigenskin_core::examples::ExamplesError;
+use eigenskin_core::progress::Cancelled;
 
 /// Why a style cannot be captured or transferred.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -83,7 +84,7 @@ pub enum StyleError {
         /// a pose of Y that it lacks
         pose: String,
         /// what is wrong
-        error: Box<ParameterizationError>,
+        error: Box<FitError>,
     },
     /// X1 does not deform.
     #[error(
@@ -126,4 +127,7 @@ pub enum StyleError {
     /// The result is no example set.
     #[error("the transferred shapes cannot be used: {0}")]
     Result(ExamplesError),
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }

@@ -4,15 +4,18 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use glam::{DVec3, Vec3};
+use serde::{Serialize, Serializer};
 
 use super::StyleError;
 use super::joints::JointMatch;
-use crate::method::{ParameterizationParams, fit_parameterization};
+use crate::method::{FitError, Method, ParameterizationParams, fit_examples};
 use eigenskin_core::driver::features::geodesic_angle;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{ExampleSet, whole_motion};
 use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::BaseSkinning;
 
 /// Poses of two characters are the same when no joint differs by more than this (radians; share of the
 /// size; control values): ten times what one character is allowed, as both are rounded to `f32`.
@@ -44,6 +47,18 @@ pub struct Extrapolation {
     pub beyond: f64,
 }
 
+impl Serialize for Extrapolation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told<'a> {
+            pose: &'a str,
+            joint: &'a str,
+            degrees: f64,
+        }
+        Told { pose: &self.pose, joint: &self.joint, degrees: self.beyond.to_degrees() }.serialize(serializer)
+    }
+}
+
 /// A deformation in the poses of the target.
 pub(super) struct Frames<'a> {
     /// `pose of the target`: pose of this character, shape
@@ -60,11 +75,12 @@ impl<'a> Frames<'a> {
         name: &'static str,
         target: &ExampleSet,
         joints: &JointMatch,
+        progress: &dyn Progress,
     ) -> Result<Self, StyleError> {
         let rig = set.rig();
         let carried: Vec<Pose> =
             target.examples().iter().map(|e| joints.carry(rig, target.rig(), &e.pose)).collect();
-        let found = found(set, &carried);
+        let found = found(set, &carried, progress)?;
         let missing: Vec<usize> = (0..found.len()).filter(|&f| found[f] == Found::Interpolated).collect();
         let mut interpolated = Vec::new();
         if let Some(&first) = missing.first() {
@@ -74,10 +90,13 @@ impl<'a> Frames<'a> {
                 return Err(StyleError::TooFewToInterpolate { set: name, missing, found, needed });
             }
             let poses: Vec<&Pose> = missing.iter().map(|&frame| &carried[frame]).collect();
-            interpolated = shapes_at(set, &poses).map_err(|error| StyleError::Resampling {
-                set: name,
-                pose: target.examples()[first].name.clone(),
-                error: Box::new(error),
+            interpolated = shapes_at(set, &poses, progress).map_err(|error| match error {
+                FitError::Cancelled(cancelled) => StyleError::Cancelled(cancelled),
+                error => StyleError::Resampling {
+                    set: name,
+                    pose: target.examples()[first].name.clone(),
+                    error: Box::new(error),
+                },
             })?;
         }
         let ranges = Ranges::of(set);
@@ -121,38 +140,39 @@ pub(super) fn same_angles(rig: &Rig, a: &Pose, b: &Pose) -> bool {
         && a.controls.iter().zip(&b.controls).all(|(a, b)| (a - b).abs() <= SAME_ANGLES)
 }
 
-fn found(set: &ExampleSet, carried: &[Pose]) -> Vec<Found> {
+fn found(set: &ExampleSet, carried: &[Pose], progress: &dyn Progress) -> Result<Vec<Found>, Cancelled> {
+    let counted = Counted::new(progress, super::CAPTURING, carried.len());
     let (rig, rest) = (set.rig(), set.rig().rest_pose());
     let find = |pose: &Pose| {
+        counted.next()?;
         let example = set.examples().iter().position(|example| same_angles(rig, &example.pose, pose));
-        match example {
+        Ok(match example {
             Some(index) => Found::Example(index),
             None if same_angles(rig, &rest, pose) => Found::AtRest,
             None => Found::Interpolated,
-        }
+        })
     };
     carried.iter().map(find).collect()
 }
 
 /// The deformation in other poses (Kim §3, Equation 2), on top of linear blending: what is left to be
 /// interpolated is then small.
-fn shapes_at(
-    set: &ExampleSet,
-    poses: &[&Pose],
-) -> Result<Vec<Vec<Vec3>>, crate::method::ParameterizationError> {
+fn shapes_at(set: &ExampleSet, poses: &[&Pose], progress: &dyn Progress) -> Result<Vec<Vec<Vec3>>, FitError> {
     let params = ParameterizationParams {
         signals_per_vertex: None,
         normals: false,
         ..ParameterizationParams::default()
     };
-    let fit = fit_parameterization(set, &params)?;
+    let method = Method::Parameterization(params);
+    let fit = fit_examples(set, &BaseSkinning::LinearBlend.into(), &method, progress)?;
     let mut evaluator = Evaluator::new(Arc::new(fit.model));
     let shape = |pose: &&Pose| {
         let mut positions = vec![Vec3::ZERO; set.rig().vertex_count()];
         evaluator.evaluate(pose, &mut positions, None);
-        positions
+        progress.doing(super::CAPTURING)?;
+        Ok(positions)
     };
-    Ok(poses.iter().map(shape).collect())
+    poses.iter().map(shape).collect()
 }
 
 /// How far each joint turns in the examples, rest counted.

@@ -1,5 +1,6 @@
 //! Which joint of the target is which joint of the character that shows the style.
 
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 use glam::DVec3;
@@ -10,7 +11,8 @@ use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::Skeleton;
 
 /// How joints were matched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum MatchedBy {
     /// a map, and equal names for what it leaves out
     Map,

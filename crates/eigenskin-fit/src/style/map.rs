@@ -4,13 +4,13 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::frames::{Frames, different_poses, largest_coordinate};
+use super::joints::match_joints;
 use super::views::{View, Views};
-use super::{
-    Extrapolation, Form, Found, JointMatch, MatchedBy, Regions, Space, StyleError, StyleParams, match_joints,
-};
+use super::{ADDING, CAPTURING, Form, Regions, Space, StyleError, StyleParams, StyleReport, Transferred};
+use crate::during::During;
 use crate::numeric::{Matrix, symmetric_eigen};
 use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 
 /// A style, captured for the poses of one target.
 #[derive(Debug, Clone)]
@@ -37,48 +37,33 @@ struct RegionMap {
     missed: f64,
 }
 
-/// How a style was captured.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StyleReport {
-    /// how joints were matched
-    pub matched_by: MatchedBy,
-    /// joints that both characters have
-    pub matched_joints: usize,
-    /// joints of the target that move and have no counterpart
-    pub moving_alone: Vec<String>,
-    /// `pose of the target`: where it was found in the first and in the second deformation
-    pub found: Vec<[Found; 2]>,
-    /// where a deformation had to be guessed
-    pub extrapolations: Vec<Extrapolation>,
-    /// numerical rank of X1
-    pub rank: usize,
-    /// signals of X1 that are used
-    pub signals: usize,
-    /// share of ‖X2 − X1‖² that the signals carry on the character that showed the style
-    pub carried: f64,
-    /// √(mean over poses and vertices of |X2 − X1|²), in sizes of the character that showed the style
-    pub style_size: f64,
-}
-
-/// A target with a style.
-#[derive(Debug, Clone)]
-pub struct Transferred {
-    /// Y2, in the poses of Y1
-    pub set: ExampleSet,
-    /// share of ‖Y1‖² within the signals of X1: what is outside of them does not follow the style
-    pub shared: f64,
-    /// √(mean over poses and vertices of |Y2 − Y1|²), in sizes of the target
-    pub change: f64,
-}
-
 impl StyleMap {
     /// Captures what leads from `first` (X1) to `second` (X2), in the poses of `target` (Y1).
+    ///
+    /// ```
+    /// use eigenskin_characters::{arm, truth::SweptSkin};
+    /// use eigenskin_core::examples::ExampleSet;
+    /// use eigenskin_core::progress::Unwatched;
+    /// use eigenskin_fit::style::{StyleMap, StyleParams};
+    ///
+    /// let arm = arm(300)?;
+    /// let first = SweptSkin::new(&arm).examples(arm.single_joint_poses(3))?;
+    /// let mut fuller = first.examples().to_vec();
+    /// fuller.iter_mut().flat_map(|example| &mut example.positions).for_each(|p| p.y *= 1.1);
+    /// let second = ExampleSet::new(arm.rig.clone(), fuller)?;
+    /// let map = StyleMap::capture(&first, &second, &first, &StyleParams::default(), &Unwatched)?;
+    /// let styled = map.transfer(&first, 0.5, &Unwatched)?;
+    /// assert_eq!(styled.set.len(), first.len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn capture(
         first: &ExampleSet,
         second: &ExampleSet,
         target: &ExampleSet,
         params: &StyleParams,
+        progress: &dyn Progress,
     ) -> Result<Self, StyleError> {
+        let progress: &dyn Progress = &During::new(progress, CAPTURING);
         check(params)?;
         let rig = first.rig();
         let second = second.clone().for_rig(rig).map_err(StyleError::DifferentMeshes)?;
@@ -87,17 +72,22 @@ impl StyleMap {
         if found < FEWEST_POSES {
             return Err(StyleError::TooFewPoses { found, needed: FEWEST_POSES });
         }
-        let before = Frames::of(first, "the first deformation", target, &joints)?;
-        let after = Frames::of(&second, "the second deformation", target, &joints)?;
+        let before = Frames::of(first, "the first deformation", target, &joints, progress)?;
+        let after = Frames::of(&second, "the second deformation", target, &joints, progress)?;
         let views = Views::new(rig, params.space);
-        let fields = [&before, &after].map(|frames| -> Vec<Vec<Vec3>> {
-            frames.shapes.iter().map(|(pose, positions)| views.displacements(pose, positions)).collect()
-        });
+        let fields = |frames: &Frames<'_>| -> Result<Vec<Vec<Vec3>>, Cancelled> {
+            let shown = frames.shapes.iter().map(|(pose, positions)| {
+                progress.doing(CAPTURING)?;
+                Ok(views.displacements(pose, positions))
+            });
+            shown.collect()
+        };
+        let fields = [fields(&before)?, fields(&after)?];
         let by_joint: Vec<(usize, Products)> = views
             .by_joint()
             .into_iter()
-            .map(|(joint, range)| (joint, Products::of(&views.list, range, &fields)))
-            .collect();
+            .map(|(joint, range)| Ok((joint, Products::of(&views.list, range, &fields, progress)?)))
+            .collect::<Result<_, Cancelled>>()?;
         let products = Products::sum(by_joint.iter().map(|(_, products)| products), target.len());
         let noise = NOISE * largest_coordinate(rig, &before).max(largest_coordinate(rig, &after));
         let whole = WholeMap::of(&products, noise, params);
@@ -106,9 +96,13 @@ impl StyleMap {
         }
         let regions: Vec<(usize, RegionMap)> = match params.regions {
             Regions::Whole => Vec::new(),
-            Regions::Joints { ridge } => {
-                by_joint.iter().map(|(joint, products)| (*joint, whole.refined(products, ridge))).collect()
-            }
+            Regions::Joints { ridge } => by_joint
+                .iter()
+                .map(|(joint, products)| {
+                    progress.doing(CAPTURING)?;
+                    Ok((*joint, whole.refined(products, ridge)))
+                })
+                .collect::<Result<_, Cancelled>>()?,
         };
         let missed = match params.regions {
             Regions::Whole => RegionMap::new(whole.mixing.clone(), &products).missed,
@@ -132,7 +126,12 @@ impl StyleMap {
     }
 
     /// Adds the style to the target it was captured for: 0 is nothing, 1 all of it.
-    pub fn transfer(&self, target: &ExampleSet, amount: f64) -> Result<Transferred, StyleError> {
+    pub fn transfer(
+        &self,
+        target: &ExampleSet,
+        amount: f64,
+        progress: &dyn Progress,
+    ) -> Result<Transferred, StyleError> {
         if !amount.is_finite() {
             return Err(StyleError::BadParameter {
                 what: "the amount",
@@ -148,17 +147,22 @@ impl StyleMap {
             return Err(StyleError::OtherJoints { expected: self.region_of.len(), found: joint_count });
         }
         let views = Views::new(target.rig(), self.space);
-        let field = |example: &Example| views.displacements(&example.pose, &example.positions);
-        let fields: Vec<Vec<Vec3>> = target.examples().iter().map(field).collect();
-        let (changes, energies) = self.changes(&views, &fields, amount);
+        let field = |example: &Example| {
+            progress.doing(ADDING)?;
+            Ok(views.displacements(&example.pose, &example.positions))
+        };
+        let fields: Vec<Vec<Vec3>> = target.examples().iter().map(field).collect::<Result<_, Cancelled>>()?;
+        let (changes, energies) = self.changes(&views, &fields, amount, progress)?;
+        let counted = Counted::new(progress, ADDING, target.len());
         let examples: Vec<Example> = target
             .examples()
             .par_iter()
             .zip(&changes)
             .map(|(example, changes)| {
-                restyled(example, views.added(&example.pose, &example.positions, changes))
+                counted.next()?;
+                Ok(restyled(example, views.added(&example.pose, &example.positions, changes)))
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         let change = difference(target.examples(), &examples) / target.rig().mesh().size();
         let set = ExampleSet::new(target.rig().clone(), examples).map_err(StyleError::Result)?;
         let shared = if energies.all > 0.0 { (energies.within / energies.all).min(1.0) } else { 1.0 };
@@ -166,7 +170,13 @@ impl StyleMap {
     }
 
     /// amount · Y1·mixing, `pose` → `view`, and how much of Y1 the signals hold.
-    fn changes(&self, views: &Views, fields: &[Vec<Vec3>], amount: f64) -> (Vec<Vec<DVec3>>, Energies) {
+    fn changes(
+        &self,
+        views: &Views,
+        fields: &[Vec<Vec3>],
+        amount: f64,
+        progress: &dyn Progress,
+    ) -> Result<(Vec<Vec<DVec3>>, Energies), Cancelled> {
         let mut changes = vec![vec![DVec3::ZERO; views.list.len()]; self.pose_count];
         let mut energies = Energies::default();
         for (joint, range) in views.by_joint() {
@@ -175,6 +185,7 @@ impl StyleMap {
             let blocks: Vec<(std::ops::Range<usize>, Matrix, Energies)> = blocks(range)
                 .into_par_iter()
                 .map(|block| {
+                    progress.doing(ADDING)?;
                     let rows = weighted_rows(&views.list, block.clone(), fields, |_| 1.0);
                     let change = &rows * mixing;
                     let shares = &views.list[block.clone()];
@@ -186,9 +197,9 @@ impl StyleMap {
                         weighted_squares(shares, &(&rows * &self.signals))
                     };
                     let energies = Energies { all, within };
-                    (block, change, energies)
+                    Ok((block, change, energies))
                 })
-                .collect();
+                .collect::<Result<_, Cancelled>>()?;
             for (block, change, energy) in blocks {
                 energies.all += energy.all;
                 energies.within += energy.within;
@@ -200,7 +211,7 @@ impl StyleMap {
                 }
             }
         }
-        (changes, energies)
+        Ok((changes, energies))
     }
 }
 
@@ -232,38 +243,44 @@ fn check(params: &StyleParams) -> Result<(), StyleError> {
 }
 
 /// Products of `pose × pose` of one region.
-struct Products {
+pub(super) struct Products {
     /// X1ᵀ·X1
     first: Matrix,
     /// X1ᵀ·(X2 − X1)
     first_by_change: Matrix,
     /// ‖X2 − X1‖²
-    style_energy: f64,
+    pub style_energy: f64,
     /// rows of X1, weighted
     rows: f64,
 }
 
 impl Products {
-    fn of(views: &[View], range: std::ops::Range<usize>, [first, second]: &[Vec<Vec<Vec3>>; 2]) -> Self {
+    fn of(
+        views: &[View],
+        range: std::ops::Range<usize>,
+        [first, second]: &[Vec<Vec<Vec3>>; 2],
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
         let count = first.len();
         let share: f64 = views[range.clone()].iter().map(|view| view.share).sum();
         let parts: Vec<(Matrix, Matrix, f64)> = blocks(range)
             .into_par_iter()
             .map(|block| {
+                progress.doing(CAPTURING)?;
                 let before = weighted_rows(views, block.clone(), first, f64::sqrt);
                 // The difference first: equal deformations give zero, not rounding.
                 let change = weighted_rows(views, block, second, f64::sqrt) - &before;
                 let energy = squared_norm(&change);
-                (before.transpose() * &before, before.transpose() * &change, energy)
+                Ok((before.transpose() * &before, before.transpose() * &change, energy))
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         let mut sum = Self { rows: 3.0 * share, ..Self::none(count) };
         for (first, first_by_change, energy) in parts {
             sum.first += first;
             sum.first_by_change += first_by_change;
             sum.style_energy += energy;
         }
-        sum
+        Ok(sum)
     }
 
     fn none(count: usize) -> Self {
@@ -284,10 +301,10 @@ impl Products {
 }
 
 /// The map of the whole skin.
-struct WholeMap {
-    rank: usize,
+pub(super) struct WholeMap {
+    pub rank: usize,
     /// orthonormal, `pose × signal`
-    signals: Matrix,
+    pub signals: Matrix,
     /// `pose × pose`
     mixing: Matrix,
     form: Form,
@@ -349,36 +366,6 @@ impl RegionMap {
         let missed = products.style_energy - 2.0 * product(&mixing, &products.first_by_change)
             + product(&mixing, &reached);
         Self { mixing, missed: missed.max(0.0) }
-    }
-}
-
-impl StyleReport {
-    fn new(
-        joints: &JointMatch,
-        [first, target]: [&ExampleSet; 2],
-        [before, after]: [Frames; 2],
-        whole: &WholeMap,
-        missed: f64,
-        products: &Products,
-    ) -> Self {
-        let poses: Vec<&Pose> = target.examples().iter().map(|example| &example.pose).collect();
-        let mut extrapolations = before.extrapolations;
-        let also: Vec<Extrapolation> =
-            after.extrapolations.into_iter().filter(|e| !extrapolations.contains(e)).collect();
-        extrapolations.extend(also);
-        let energy = products.style_energy;
-        let count = (target.len() * first.rig().vertex_count()) as f64;
-        Self {
-            matched_by: joints.by,
-            matched_joints: joints.source_of.iter().flatten().count(),
-            moving_alone: joints.moving_alone(target.rig().skeleton(), &poses),
-            found: before.found.iter().zip(&after.found).map(|(&a, &b)| [a, b]).collect(),
-            extrapolations,
-            rank: whole.rank,
-            signals: whole.signals.ncols(),
-            carried: if energy > 0.0 { (1.0 - missed / energy).max(0.0) } else { 1.0 },
-            style_size: (energy / count).sqrt() / first.rig().mesh().size(),
-        }
     }
 }
 

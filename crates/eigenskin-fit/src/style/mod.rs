@@ -16,17 +16,24 @@ mod error;
 mod frames;
 mod joints;
 mod map;
+mod report;
 mod views;
 
 pub use error::StyleError;
-pub use frames::{Extrapolation, Found, SAME_ANGLES};
+pub use frames::{Extrapolation, Found};
 pub use joints::{JointMatch, MatchedBy, match_joints};
-pub use map::{StyleMap, StyleReport, Transferred};
+pub use map::StyleMap;
+pub use report::{StyleReport, Transferred};
 pub use views::Space;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+
+/// What is said while a style is captured.
+const CAPTURING: &str = "capturing the style";
+/// What is said while it is added.
+const ADDING: &str = "adding the style";
 
 /// How to capture a style.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

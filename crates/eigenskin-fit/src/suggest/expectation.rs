@@ -1,11 +1,12 @@
 //! How large corrections are expected to be, and how much poses have in common.
 
-use super::SuggestParams;
 use super::motions::Motions;
+use super::{COMPARING, NearestPose, SuggestParams};
 use crate::displacements::skinned_displacements;
 use crate::numeric::{Matrix, invert};
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::Mover;
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 
@@ -34,14 +35,22 @@ impl Expectation {
         examples: Option<&ExampleSet>,
         known: &[Motions],
         params: &SuggestParams,
-    ) -> Self {
-        let bends: Vec<Vec<f64>> = movers.iter().map(|&mover| bend(rig, mover)).collect();
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        let bends: Vec<Vec<f64>> = movers
+            .iter()
+            .map(|&mover| {
+                progress.doing(COMPARING)?;
+                Ok(bend(rig, mover))
+            })
+            .collect::<Result<_, Cancelled>>()?;
         let vertices = rig.vertex_count() as f64;
         let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>() / vertices;
         let mut energies: Vec<f64> = bends.iter().map(|bend| product(bend, bend)).collect();
         fill_controls(rig, movers, &mut energies);
         let mut couplings = Vec::new();
         for a in 0..movers.len() {
+            progress.doing(COMPARING)?;
             for b in a + 1..movers.len() {
                 let shared = product(&bends[a], &bends[b]);
                 if params.coupling > 0.0 && shared > 0.0 {
@@ -52,9 +61,9 @@ impl Expectation {
         let left_out = vec![None; movers.len()];
         let mut expectation = Self { energies, couplings, left_out, length: params.length };
         if let Some(examples) = examples {
-            expectation.learn(&inner_products(examples), known);
+            expectation.learn(&inner_products(examples, progress)?, known, progress)?;
         }
-        expectation
+        Ok(expectation)
     }
 
     /// The covariance of two poses.
@@ -83,11 +92,18 @@ impl Expectation {
     }
 
     /// Covariances of `free` poses, `free × free`, given examples at `known` ones.
-    pub fn given_examples(&self, known: &[Motions], free: &[Motions]) -> Vec<f64> {
+    pub fn given_examples(
+        &self,
+        known: &[Motions],
+        free: &[Motions],
+        progress: &dyn Progress,
+    ) -> Result<Vec<f64>, Cancelled> {
+        let counted = Counted::new(progress, COMPARING, known.len() + free.len());
         let all: Vec<&Motions> = known.iter().chain(free).collect();
         let count = all.len();
         let mut covariance = vec![0.0; count * count];
         for a in 0..count {
+            counted.next()?;
             for b in a..count {
                 let value = self.covariance(all[a], all[b]);
                 covariance[a * count + b] = value;
@@ -95,10 +111,11 @@ impl Expectation {
             }
         }
         for (pivot, motions) in known.iter().enumerate() {
+            progress.doing(COMPARING)?;
             super::condition_on(&mut covariance, count, pivot, self.noise(motions));
         }
         let rows = covariance.chunks_exact(count).skip(known.len());
-        rows.flat_map(|row| row[known.len()..].iter().copied()).collect()
+        Ok(rows.flat_map(|row| row[known.len()..].iter().copied()).collect())
     }
 
     /// The mover that makes a pose worth while, and the pose among `others` that moves it most alike.
@@ -106,7 +123,7 @@ impl Expectation {
         &self,
         motions: &Motions,
         others: impl Iterator<Item = (&'a Motions, &'a str)>,
-    ) -> (usize, Option<(String, f64)>) {
+    ) -> (usize, Option<NearestPose>) {
         let others: Vec<(&Motions, &str)> = others.collect();
         let nearest = |mover: usize| {
             let moving = others.iter().filter(|(other, _)| other.size_of(mover) > 0.0);
@@ -118,18 +135,24 @@ impl Expectation {
             self.energies[mover] * distance.min(motions.size_of(mover)).powi(2)
         };
         let mover = motions.moved().max_by(|&a, &b| news(a).total_cmp(&news(b)).then(b.cmp(&a))).unwrap_or(0);
-        (mover, nearest(mover).map(|(name, distance)| ((*name).to_string(), distance)))
+        let nearest = nearest(mover);
+        (mover, nearest.map(|(name, distance)| NearestPose { name: (*name).to_string(), distance }))
     }
 
     /// Replaces guesses by what examples show; `products` are the mean inner products of their
     /// corrections, `example × example`.
-    fn learn(&mut self, products: &Matrix, known: &[Motions]) {
+    fn learn(
+        &mut self,
+        products: &Matrix,
+        known: &[Motions],
+        progress: &dyn Progress,
+    ) -> Result<(), Cancelled> {
         let count = known.len();
         let expected: Vec<f64> = known.iter().map(|motions| self.variance(motions)).collect();
         let (seen, guessed) =
             ((0..count).map(|e| products[(e, e)]).sum::<f64>(), expected.iter().sum::<f64>());
         if !(seen > 0.0 && guessed > 0.0) {
-            return;
+            return Ok(());
         }
         // All guesses are off by about the same factor: how soft the character is.
         let factor = seen / guessed;
@@ -152,11 +175,16 @@ impl Expectation {
             };
         }
         self.couplings.iter_mut().for_each(|coupling| coupling.2 *= factor);
-        self.learn_from_leave_one_out(products, known);
+        self.learn_from_leave_one_out(products, known, progress)
     }
 
     /// Where examples are predicted worse by the others than expected, more is expected.
-    fn learn_from_leave_one_out(&mut self, products: &Matrix, known: &[Motions]) {
+    fn learn_from_leave_one_out(
+        &mut self,
+        products: &Matrix,
+        known: &[Motions],
+        progress: &dyn Progress,
+    ) -> Result<(), Cancelled> {
         let count = known.len();
         let moving: Vec<usize> = (0..count).filter(|&e| self.variance(&known[e]) > 0.0).collect();
         let covariance = Matrix::from_fn(moving.len(), moving.len(), |a, b| {
@@ -167,15 +195,16 @@ impl Expectation {
         // e = diag(K⁻¹)⁻¹ K⁻¹ u; its square needs only the inner products of the u.
         let errors: Vec<(f64, f64)> = (0..moving.len())
             .map(|k| {
+                progress.doing(COMPARING)?;
                 let mut squared = 0.0;
                 for a in 0..moving.len() {
                     for b in 0..moving.len() {
                         squared += inverse[(k, a)] * products[(moving[a], moving[b])] * inverse[(k, b)];
                     }
                 }
-                (squared.max(0.0) / inverse[(k, k)].powi(2), 1.0 / inverse[(k, k)])
+                Ok((squared.max(0.0) / inverse[(k, k)].powi(2), 1.0 / inverse[(k, k)]))
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         let usual = errors.iter().map(|(_, expected)| expected).sum::<f64>() / errors.len().max(1) as f64;
         for mover in 0..self.energies.len() {
             let own = || (0..moving.len()).filter(|&k| known[moving[k]].size_of(mover) > 0.0);
@@ -191,6 +220,7 @@ impl Expectation {
                 self.energies[mover] *= correction.clamp(1.0 / MOST_CORRECTION, MOST_CORRECTION);
             }
         }
+        Ok(())
     }
 }
 
@@ -225,11 +255,16 @@ fn fill_controls(rig: &Rig, movers: &[Mover], energies: &mut [f64]) {
 }
 
 /// Mean inner products of the examples' corrections at rest, `example × example`.
-fn inner_products(examples: &ExampleSet) -> Matrix {
-    let displacements = skinned_displacements(examples, BaseSkinning::LinearBlend);
+fn inner_products(examples: &ExampleSet, progress: &dyn Progress) -> Result<Matrix, Cancelled> {
+    let displacements = skinned_displacements(examples, BaseSkinning::LinearBlend, progress)?;
     let points = displacements.points.group_count() as f64;
-    Matrix::from_fn(examples.len(), examples.len(), |a, b| {
-        let pairs = displacements.positions.held_of(a).iter().zip(displacements.positions.held_of(b));
-        pairs.map(|(a, b)| a.as_dvec3().dot(b.as_dvec3())).sum::<f64>() / points
-    })
+    let mut products = Matrix::zeros(examples.len(), examples.len());
+    for a in 0..examples.len() {
+        progress.doing(COMPARING)?;
+        for b in 0..examples.len() {
+            let pairs = displacements.positions.held_of(a).iter().zip(displacements.positions.held_of(b));
+            products[(a, b)] = pairs.map(|(a, b)| a.as_dvec3().dot(b.as_dvec3())).sum::<f64>() / points;
+        }
+    }
+    Ok(products)
 }

@@ -10,16 +10,20 @@
 mod expectation;
 mod motions;
 
+use crate::during::Small;
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::Mover;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use expectation::Expectation;
 use motions::Motions;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// How to choose.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct SuggestParams {
     /// poses to suggest at most; default 5
     pub count: usize,
@@ -49,13 +53,49 @@ pub struct Suggestion {
     pub gain: f64,
     /// the joint or control that makes it worth while
     pub mover: Mover,
+    /// its name
+    pub moves: String,
     /// how far the pose moves it (radians, sizes, control values)
     pub motion: f64,
     /// the example or earlier suggestion that moves it most alike, and how far that is away; `None`
     /// where none moves it
-    pub nearest: Option<(String, f64)>,
+    pub nearest: Option<NearestPose>,
     /// leave-one-out error of the examples that move it, as `expected_error`; `None` without any
     pub leave_one_out: Option<f64>,
+}
+
+/// The example or suggestion that moves a joint or control most alike.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NearestPose {
+    /// its name
+    pub name: String,
+    /// how far the two have it apart (radians, sizes, control values)
+    pub distance: f64,
+}
+
+impl Serialize for Suggestion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told<'a> {
+            name: &'a str,
+            reason: String,
+            expected_error: f64,
+            gain: f64,
+            moves: &'a str,
+            nearest: Option<&'a NearestPose>,
+            leave_one_out: Option<f64>,
+        }
+        let told = Told {
+            name: &self.name,
+            reason: self.reason(),
+            expected_error: self.expected_error,
+            gain: self.gain,
+            moves: &self.moves,
+            nearest: self.nearest.as_ref(),
+            leave_one_out: self.leave_one_out,
+        };
+        told.serialize(serializer)
+    }
 }
 
 /// Why nothing can be suggested.
@@ -93,21 +133,39 @@ pub enum SuggestError {
         /// its value
         value: f64,
     },
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
+/// What is said while poses are compared.
+const COMPARING: &str = "comparing poses";
+
 /// Candidates are compared with each other, all pairs.
-pub const MOST_CANDIDATES: usize = 4000;
+const MOST_CANDIDATES: usize = 4000;
 
 /// What is left of the uncertainty when nothing more is suggested.
 const NOTHING_LEFT: f64 = 1e-9;
 
 /// Chooses up to `count` of the candidates, best first. `examples` are what there is already; their
 /// shapes are looked at, the truth at the candidates is not asked for. Equal input gives equal output.
+///
+/// ```
+/// use eigenskin_core::progress::Unwatched;
+/// use eigenskin_fit::suggest::{SuggestParams, suggest_poses};
+///
+/// let arm = eigenskin_characters::arm(300)?;
+/// let poses = arm.single_joint_poses(4);
+/// let found = suggest_poses(&arm.rig, None, &poses, &SuggestParams::default(), &Unwatched)?;
+/// println!("{}: {}", found[0].name, found[0].reason());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn suggest_poses(
     rig: &Rig,
     examples: Option<&ExampleSet>,
     candidates: &[NamedPose],
     params: &SuggestParams,
+    progress: &dyn Progress,
 ) -> Result<Vec<Suggestion>, SuggestError> {
     check(rig, candidates, params)?;
     let movers = Mover::all(rig);
@@ -115,25 +173,39 @@ pub fn suggest_poses(
     let known_names: Vec<&str> =
         examples.iter().flat_map(|set| set.examples()).map(|e| e.name.as_str()).collect();
     let poses = known.iter().copied().chain(candidates.iter().map(|candidate| &candidate.pose));
-    let motions: Vec<Motions> = poses.map(|pose| Motions::of(rig, &movers, pose)).collect();
+    let small = Small::new(progress, COMPARING, known.len() + candidates.len());
+    let motions: Vec<Motions> = poses
+        .map(|pose| {
+            small.next()?;
+            Ok(Motions::of(rig, &movers, pose))
+        })
+        .collect::<Result<_, Cancelled>>()?;
     let (known_motions, free) = motions.split_at(known.len());
-    let expectation = Expectation::new(rig, &movers, examples, known_motions, params);
+    let expectation = Expectation::new(rig, &movers, examples, known_motions, params, progress)?;
 
     // Covariances of all candidates, given the examples and, one by one, the suggestions.
-    let mut covariance = expectation.given_examples(known_motions, free);
+    let mut covariance = expectation.given_examples(known_motions, free, progress)?;
     let count = free.len();
     let start: f64 = (0..count).map(|c| covariance[c * count + c]).sum();
     if start <= 0.0 || !free.iter().any(|motions| expectation.variance(motions) > 0.0) {
         return Err(SuggestError::NothingMoves);
     }
     // What is an example already says nothing new, and neither does rest.
+    let is_new = |motions: &Motions| {
+        motions.moved().next().is_some() && !known_motions.iter().any(|k| k.same_as(motions))
+    };
+    let small = Small::new(progress, COMPARING, count);
     let mut open: Vec<bool> = free
         .iter()
-        .map(|motions| motions.moved().next().is_some() && !known_motions.iter().any(|k| k.same_as(motions)))
-        .collect();
+        .map(|motions| {
+            small.next()?;
+            Ok(is_new(motions))
+        })
+        .collect::<Result<_, Cancelled>>()?;
     let mut chosen: Vec<usize> = Vec::new();
     let mut suggestions = Vec::new();
     while suggestions.len() < params.count.min(count) {
+        progress.doing(COMPARING)?;
         let Some((candidate, gain)) = best(&covariance, count, &expectation, free, &open) else { break };
         if gain <= NOTHING_LEFT * start {
             break;
@@ -149,6 +221,7 @@ pub fn suggest_poses(
             expected_error: covariance[candidate * count + candidate].max(0.0).sqrt(),
             gain: gain / start,
             mover: movers[place],
+            moves: movers[place].name(rig).to_string(),
             motion: free[candidate].size_of(place),
             nearest,
             leave_one_out: expectation.leave_one_out(place),
@@ -164,8 +237,8 @@ pub fn suggest_poses(
 
 impl Suggestion {
     /// Why, in one sentence.
-    pub fn reason(&self, rig: &Rig) -> String {
-        let name = self.mover.name(rig);
+    pub fn reason(&self) -> String {
+        let name = &self.moves;
         let amount = |value: f64| match self.mover {
             Mover::Joint(_) => format!("{:.0}°", value.to_degrees()),
             Mover::Control(_) => format!("{value:.2}"),
@@ -173,7 +246,7 @@ impl Suggestion {
         let expected = format!("expected error {:.3}", self.expected_error);
         match &self.nearest {
             None => format!("no example moves {name}, here by {}; {expected}", amount(self.motion)),
-            Some((nearest, distance)) => {
+            Some(NearestPose { name: nearest, distance }) => {
                 let left_out = self.leave_one_out.map_or(String::new(), |error| {
                     format!("; leave-one-out error of its examples {error:.3}")
                 });

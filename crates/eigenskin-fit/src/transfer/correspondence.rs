@@ -3,11 +3,13 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::TransferError;
+use super::{TRANSFERRING, TransferError};
+use crate::during::Small;
 use eigenskin_core::closest_point::mixed;
 
 use super::triangle_tree::TriangleTree;
 use eigenskin_core::mesh::Mesh;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::vertex_groups::VertexGroups;
 
@@ -35,15 +37,25 @@ const LOOK_FOR_SIDE: f64 = 0.1;
 const ALONG_EDGES: f32 = 1.0 / 3.0;
 
 impl Correspondence {
-    pub(super) fn new(source: &Rig, target: &Rig, averaging: f64) -> Result<Self, TransferError> {
+    pub(super) fn new(
+        source: &Rig,
+        target: &Rig,
+        averaging: f64,
+        progress: &dyn Progress,
+    ) -> Result<Self, TransferError> {
+        progress.doing(TRANSFERRING)?;
         let surface = Surface::new(source.mesh())?;
         let mesh = target.mesh();
         let neighbours = neighbours(mesh);
         let lengths = mean_edges(mesh, &neighbours);
+        let small = Small::new(progress, TRANSFERRING, mesh.vertex_count());
         let found: Vec<Place> = (0..mesh.vertex_count())
             .into_par_iter()
-            .map(|vertex| surface.place(mesh, vertex, &neighbours[vertex], lengths[vertex], averaging))
-            .collect();
+            .map(|vertex| {
+                small.next()?;
+                Ok(surface.place(mesh, vertex, &neighbours[vertex], lengths[vertex], averaging))
+            })
+            .collect::<Result<_, Cancelled>>()?;
         let seams = target.seams();
         let mut groups = vec![Vec::new(); seams.group_count()];
         for (group, members) in seams.members().iter().enumerate() {

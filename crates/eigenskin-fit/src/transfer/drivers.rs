@@ -1,7 +1,7 @@
 //! Drivers of a model for the joints and controls of another rig.
 
 use super::TransferError;
-use eigenskin_core::driver::{Clamp, Driver, FeatureSource, Interpolant};
+use eigenskin_core::driver::{Driver, FeatureSource};
 use eigenskin_core::model::{Frame, Model, Stage};
 use eigenskin_core::nearest_name;
 use eigenskin_core::pose::{Pose, rotation_of};
@@ -137,32 +137,4 @@ impl Names {
             other => other,
         }
     }
-}
-
-/// The driver with only some of its `count` outputs.
-pub(super) fn with_outputs(driver: &Driver, count: usize, kept: &[usize]) -> Driver {
-    let pick = |rows: &[f64]| -> Vec<f64> {
-        rows.chunks_exact(count).flat_map(|row| kept.iter().map(|&output| row[output])).collect()
-    };
-    let interpolant = match &driver.interpolant {
-        Interpolant::Rbf { kernel, centres, widths, coefficients, tail } => Interpolant::Rbf {
-            kernel: *kernel,
-            centres: centres.clone(),
-            widths: widths.clone(),
-            coefficients: pick(coefficients),
-            tail: tail.map(pick),
-        },
-        Interpolant::Shepard { centres, values, power, epsilon } => Interpolant::Shepard {
-            centres: centres.clone(),
-            values: pick(values),
-            power: *power,
-            epsilon: *epsilon,
-        },
-        Interpolant::Linear { coefficients } => Interpolant::Linear { coefficients: pick(coefficients) },
-    };
-    let clamp = match &driver.clamp {
-        Clamp::None => Clamp::None,
-        Clamp::Range { lowest, highest } => Clamp::Range { lowest: pick(lowest), highest: pick(highest) },
-    };
-    Driver { groups: driver.groups.clone(), combine: driver.combine, interpolant, clamp }
 }

@@ -10,12 +10,14 @@ mod drivers;
 mod layers;
 mod triangle_tree;
 
+use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
 use crate::method::Budget;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::model::{Model, ModelError};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::{Rig, RigError};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{SkinWeights, WeightsError};
@@ -23,13 +25,11 @@ use eigenskin_core::weights::{SkinWeights, WeightsError};
 pub use correspondence::Correspondence;
 
 /// How a model is transferred.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct TransferParams {
     /// components that the target may have; default: no limit
     pub budget: Budget,
-    /// poses of the *target* that tell which components matter; without any, the drivers' own ranges
-    /// do
-    pub sample_poses: Vec<Pose>,
     /// transfer the skin weights too: corrections then sit on the weights they were learnt with. Without,
     /// the target keeps its own, and every difference between the two is an error. Default: true
     pub weights: bool,
@@ -45,7 +45,7 @@ pub struct TransferParams {
 impl Default for TransferParams {
     fn default() -> Self {
         let budget = Budget { per_vertex: None, per_joint: None, total: None };
-        Self { budget, sample_poses: Vec::new(), weights: true, averaging: 0.0, reach: 0.05 }
+        Self { budget, weights: true, averaging: 0.0, reach: 0.05 }
     }
 }
 
@@ -58,6 +58,30 @@ pub struct TransferredModel {
     pub correspondence: Correspondence,
     /// components of the source
     pub source_components: usize,
+}
+
+impl Serialize for TransferredModel {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told {
+            components: usize,
+            source_components: usize,
+            most_per_vertex: usize,
+            vertices: usize,
+            largest_gap: f64,
+            against: usize,
+        }
+        let gaps = self.correspondence.gaps();
+        let told = Told {
+            components: self.model.component_count(),
+            source_components: self.source_components,
+            most_per_vertex: self.model.most_tuples_per_vertex(),
+            vertices: gaps.len(),
+            largest_gap: gaps.iter().copied().fold(0.0, f64::max),
+            against: self.correspondence.against,
+        };
+        told.serialize(serializer)
+    }
 }
 
 /// Why a model cannot be transferred.
@@ -122,27 +146,49 @@ pub enum TransferError {
     /// The transferred truth was refused.
     #[error("the transferred shapes are not valid: {0}")]
     Examples(#[from] ExamplesError),
+    /// The work was ended from outside.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
 }
 
+/// What is said while a model is transferred.
+const TRANSFERRING: &str = "transferring to the other mesh";
 /// More vertices than this share without a counterpart are another character.
 const MOST_FAR: f64 = 0.02;
 
-/// Transfers `model` to `target`, another mesh of the same character with the same joints by name.
+/// Transfers `model` to `target`, another mesh of the same character with the same joints by name. Poses of
+/// the *target* (`sample_poses`) tell which components matter; without any, the drivers' own ranges do.
+///
+/// ```
+/// use eigenskin_characters::{arm, truth::SweptSkin};
+/// use eigenskin_core::{deformers::Base, progress::Unwatched};
+/// use eigenskin_fit::method::{Method, fit_examples};
+/// use eigenskin_fit::transfer::{TransferParams, transfer_model};
+///
+/// let (fine, coarse) = (arm(600)?, arm(300)?);
+/// let examples = SweptSkin::new(&fine).examples(fine.single_joint_poses(2))?;
+/// let fit = fit_examples(&examples, &Base::default(), &Method::default(), &Unwatched)?;
+/// let transferred = transfer_model(&fit.model, &coarse.rig, &TransferParams::default(), &[], &Unwatched)?;
+/// assert_eq!(transferred.model.rig().vertex_count(), coarse.rig.vertex_count());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn transfer_model(
     model: &Model,
     target: &Arc<Rig>,
     params: &TransferParams,
+    sample_poses: &[Pose],
+    progress: &dyn Progress,
 ) -> Result<TransferredModel, TransferError> {
     let names = drivers::Names::new(model, target)?;
-    let correspondence = Correspondence::new(model.rig(), target, params.averaging)?;
+    let correspondence = Correspondence::new(model.rig(), target, params.averaging, progress)?;
     check_overlap(&correspondence, model.rig(), params)?;
     let rig = if params.weights && model.rig().skeleton().joint_count() > 0 {
         Arc::new(target.with_weights(transferred_weights(model.rig(), target, &correspondence, &names)?))
     } else {
         target.clone()
     };
-    let mut layers = layers::transferred(model, &correspondence, &names);
-    layers::keep_strongest(&mut layers, &rig, params);
+    let mut layers = layers::transferred(model, &correspondence, &names, progress)?;
+    layers::keep_strongest(&mut layers, &rig, &params.budget, sample_poses, progress)?;
     let model_on_target = Model::new(rig, model.base().clone(), layers)?.with_input_rig(target.clone())?;
     Ok(TransferredModel {
         model: model_on_target,
@@ -202,11 +248,14 @@ pub fn transfer_examples(
     set: &ExampleSet,
     transferred: &TransferredModel,
     target: &Arc<Rig>,
+    progress: &dyn Progress,
 ) -> Result<ExampleSet, TransferError> {
+    let counted = Counted::new(progress, TRANSFERRING, set.len());
     let source = set.rig();
     let names = drivers::Names::of_rigs(source, target);
     let rest: Vec<glam::DVec3> = source.mesh().positions().iter().map(|p| p.as_dvec3()).collect();
     let examples = set.examples().iter().map(|example| {
+        counted.next()?;
         let pose = names.pose(&example.pose)?;
         let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, target, &pose);
         let positions = (0..target.vertex_count())

@@ -1,5 +1,6 @@
 //! The cheap methods that a model is compared with.
 
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, set_of, sweeps, tube};
@@ -10,7 +11,7 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::baselines::{
-    ExampleTargets, LinearMap, Method, MethodErrors, PoseWeights, ShapeInterpolation, learnt_baselines,
+    Baseline, ExampleTargets, LinearMap, MethodErrors, PoseWeights, ShapeInterpolation, learnt_baselines,
     skinning_baselines,
 };
 use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
@@ -157,9 +158,9 @@ fn whole_examples_blend_as_computed_by_hand() {
     let width = 0.7;
     let interpolation =
         RbfParams { width: Width::Fixed(width), ridge: Ridge::Fixed(0.0), ..RbfParams::default() };
-    let params = EigenSkinParams { interpolation, ..EigenSkinParams::default() };
-    let pose_weights = PoseWeights::fit(&set, &params).unwrap();
-    let targets = ExampleTargets::new(&set, BaseSkinning::LinearBlend, pose_weights.clone());
+    let pose_weights = PoseWeights::fit(&set, BaseSkinning::LinearBlend, &interpolation, &Unwatched).unwrap();
+    let targets =
+        ExampleTargets::new(&set, BaseSkinning::LinearBlend, pose_weights.clone(), &Unwatched).unwrap();
     let shapes = ShapeInterpolation::new(&set, pose_weights.clone());
 
     let here = pose(&rig, DVec3::Y * 0.7, DVec3::Z * 0.35, 0.25).moved_by(motion(5.0));
@@ -212,7 +213,8 @@ fn examples_of_many_joints_are_met() {
             at(1.1, 0.2, 0.25),
         ],
     );
-    let weights = PoseWeights::fit(&set, &EigenSkinParams::default()).unwrap();
+    let weights =
+        PoseWeights::fit(&set, BaseSkinning::LinearBlend, &RbfParams::default(), &Unwatched).unwrap();
     for (index, example) in set.examples().iter().enumerate() {
         for (other, weight) in weights.at(&example.pose).into_iter().enumerate() {
             let expected = if other == index { 1.0 } else { 0.0 };
@@ -236,29 +238,31 @@ fn rows_agree_with_the_evaluation() {
     );
     let sets = [&training, &unseen];
     let params = EigenSkinParams::default();
-    let plain = skinning_baselines(&sets);
-    let learnt = learnt_baselines(&training, &params, 2, &sets).unwrap();
+    let plain = skinning_baselines(&sets, &Unwatched).unwrap();
+    let learnt =
+        learnt_baselines(&training, BaseSkinning::LinearBlend, &params, 2, &sets, &Unwatched).unwrap();
     for row in &plain {
-        let Method::Skinning(base) = row.method else { panic!("{:?} is no skinning", row.method) };
+        let Baseline::Skinning(base) = row.method else { panic!("{:?} is no skinning", row.method) };
         for (errors, set) in row.on.iter().zip(sets) {
             let model = Arc::new(Model::without_corrections(rig.clone(), base));
-            let expected = evaluate_against(&model, set);
+            let expected = evaluate_against(&model, set, &Unwatched).unwrap();
             assert_eq!(errors.errors, expected.model);
             assert!((errors.relative_error.unwrap() - expected.relative_error.unwrap()).abs() < 1e-9);
         }
     }
-    let linear = plain.iter().find(|row| row.method == Method::Skinning(BaseSkinning::LinearBlend)).unwrap();
-    let methods: Vec<Method> = learnt.iter().map(|row| row.method).collect();
+    let linear =
+        plain.iter().find(|row| row.method == Baseline::Skinning(BaseSkinning::LinearBlend)).unwrap();
+    let methods: Vec<Baseline> = learnt.iter().map(|row| row.method).collect();
     assert_eq!(
         methods,
         [
-            Method::LinearMap,
-            Method::ShapeInterpolation,
-            Method::Components(0),
-            Method::Components(1),
-            Method::Components(2),
-            Method::AllComponents,
-            Method::ExampleTargets
+            Baseline::LinearMap,
+            Baseline::ShapeInterpolation,
+            Baseline::Components(0),
+            Baseline::Components(1),
+            Baseline::Components(2),
+            Baseline::AllComponents,
+            Baseline::ExampleTargets
         ]
     );
     let [map, shapes, none, one, two, .., targets] = &learnt[..] else { panic!("too few rows") };

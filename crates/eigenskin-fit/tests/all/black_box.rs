@@ -1,5 +1,6 @@
 //! The inverse of black boxes: against closed forms, known displacements and scipy.
 
+use eigenskin_core::progress::Unwatched;
 use std::f64::consts::PI;
 use std::time::Instant;
 
@@ -12,8 +13,7 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::displacements::black_box::{
-    Inversion, InversionParams, InversionProgress, InversionStage, VertexClass, invert,
-    invert_vertex_by_vertex, probe,
+    Inversion, InversionParams, InversionStage, VertexClass, invert, invert_vertex_by_vertex, probe,
 };
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ fn bulge(rest: &[DVec3]) -> Vec<DVec3> {
 
 fn inverted(black_box: &mut dyn BlackBox, rest: &[DVec3], target: &[DVec3]) -> Inversion {
     let params = InversionParams::default();
-    invert(black_box, &any_pose(), rest, target, BAR_SIZE, &params, &mut |_| {}).unwrap()
+    invert(black_box, &any_pose(), rest, target, BAR_SIZE, &params, &Unwatched).unwrap()
 }
 
 /// A lattice whose points are moved by up to `amount` each way.
@@ -87,7 +87,7 @@ fn skinning_through_the_box_is_the_closed_form() {
                 &sculpted,
                 size,
                 &InversionParams::default(),
-                &mut |_| {},
+                &Unwatched,
             )
             .unwrap();
             println!("{} at {:.1}: {} calls", base.name(), elbow.length(), found.report.calls);
@@ -155,11 +155,10 @@ fn smoothing_takes_what_it_can_of_any_sculpt() {
     let mut black_box = Smoothed::new(&bar, 4);
     let sculpt: Vec<DVec3> = (0..bar.rest.len()).map(|v| 0.05 * noise(v)).collect();
     let target = plus(&deformed(&mut black_box, &plus(&bar.rest, &bulge(&bar.rest))), &sculpt);
-    let mut heard: Vec<InversionProgress> = Vec::new();
     let params = InversionParams::default();
     let found =
-        invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |p| heard.push(p))
-            .unwrap();
+        invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &Unwatched).unwrap();
+    let heard = &found.steps;
     let steps: Vec<f64> =
         heard.iter().filter(|p| p.stage == InversionStage::FixedPoint).map(|p| p.rms).collect();
     println!("any sculpt: rms by call {steps:.4?}");
@@ -234,14 +233,21 @@ fn in_lock_step_as_vertex_by_vertex_with_far_fewer_calls() {
     let target = deformed(&mut black_box, &plus(&bar.rest, &bulge(&bar.rest)));
     let params = InversionParams::powell_only();
     let start = Instant::now();
-    let all =
-        invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |_| {}).unwrap();
+    let all = invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &Unwatched).unwrap();
     let together = start.elapsed();
     let sample: Vec<usize> = (0..bar.rest.len()).step_by(97).collect();
     let start = Instant::now();
-    let single =
-        invert_vertex_by_vertex(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &sample)
-            .unwrap();
+    let single = invert_vertex_by_vertex(
+        &mut black_box,
+        &any_pose(),
+        &bar.rest,
+        &target,
+        BAR_SIZE,
+        &params,
+        &sample,
+        &Unwatched,
+    )
+    .unwrap();
     let alone = start.elapsed();
     let scale = bar.rest.len() as f64 / sample.len() as f64;
     let calls = (single.calls - 5) as f64 * scale;
@@ -293,7 +299,7 @@ fn minima_of_scipy() {
     let all: Vec<usize> = (0..rest.len()).collect();
     let size = 2.0;
     for params in [InversionParams::default(), InversionParams::powell_only()] {
-        let found = invert(&mut black_box, &any_pose(), &rest, &target, size, &params, &mut |_| {}).unwrap();
+        let found = invert(&mut black_box, &any_pose(), &rest, &target, size, &params, &Unwatched).unwrap();
         println!("{:?}", found.report);
         let posed = deformed(&mut black_box, &plus(&rest, &found.deltas));
         for vertex in 0..rest.len() {
@@ -313,7 +319,8 @@ fn minima_of_scipy() {
     }
     let params = InversionParams::powell_only();
     let alone =
-        invert_vertex_by_vertex(&mut black_box, &any_pose(), &rest, &target, size, &params, &all).unwrap();
+        invert_vertex_by_vertex(&mut black_box, &any_pose(), &rest, &target, size, &params, &all, &Unwatched)
+            .unwrap();
     let theirs: u64 = vertices.iter().map(|v| v["evaluations"].as_u64().unwrap()).sum();
     println!("vertex by vertex {} calls, scipy (finer) {theirs} evaluations", alone.calls);
 }
@@ -330,7 +337,7 @@ fn kinks_are_for_powell() {
         // A tenth of the stretch is no collapse here.
         let params = InversionParams { exact_from: 0.01, ..InversionParams::default() };
         let found =
-            invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |_| {}).unwrap();
+            invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &Unwatched).unwrap();
         let again = deformed(&mut black_box, &plus(&bar.rest, &found.deltas));
         assert!(largest_distance(&plus(&again, &found.residuals), &target) <= 5e-6 * BAR_SIZE);
         let left = again.iter().zip(&target).filter(|(a, b)| a.distance(**b) > 1e-5 * BAR_SIZE).count();
@@ -404,7 +411,7 @@ fn units_do_not_matter() {
         let target = plus(&deformed(black_box.as_mut(), &rest), &sculpt);
         let size = unit * BAR_SIZE;
         let found =
-            invert(black_box.as_mut(), &any_pose(), &rest, &target, size, params, &mut |_| {}).unwrap();
+            invert(black_box.as_mut(), &any_pose(), &rest, &target, size, params, &Unwatched).unwrap();
         let deltas: Vec<DVec3> = found.deltas.iter().map(|d| *d / unit).collect();
         (found.report.calls, deltas)
     };
@@ -444,20 +451,24 @@ fn a_probe_tells_what_follows_what() {
     for vertex in 0..12 {
         smoothed.neighbours[vertex] = vec![vertex];
     }
-    let found = probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE).unwrap();
+    let found = probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE, &Unwatched).unwrap();
     assert!(found.calls <= 8);
     assert!((0..bar.rest.len()).all(|vertex| found.coupled[vertex] == (vertex >= 12)));
-    let found = probe(&mut lattice(&bar, 0.8), &any_pose(), &bar.rest, BAR_SIZE).unwrap();
+    let found = probe(&mut lattice(&bar, 0.8), &any_pose(), &bar.rest, BAR_SIZE, &Unwatched).unwrap();
     assert!(found.calls == 5 && found.coupled.iter().all(|coupled| !coupled));
     let mut kinks = Zigzag { maps: bar.maps.clone(), amount: 0.9, period: 0.05 };
-    let found = probe(&mut kinks, &any_pose(), &bar.rest, BAR_SIZE).unwrap();
+    let found = probe(&mut kinks, &any_pose(), &bar.rest, BAR_SIZE, &Unwatched).unwrap();
     assert!(found.coupled.iter().all(|coupled| !coupled), "a kink is no tie");
-    let found = probe(&mut Affine(bar.maps.clone()), &any_pose(), &bar.rest, BAR_SIZE).unwrap();
+    let found = probe(&mut Affine(bar.maps.clone()), &any_pose(), &bar.rest, BAR_SIZE, &Unwatched).unwrap();
     for (jacobian, map) in found.jacobians.iter().zip(&bar.maps) {
         assert!(jacobian.abs_diff_eq(map.matrix3, 1e-9));
     }
-    let again = probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE).unwrap();
-    assert_eq!(again, probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE).unwrap(), "no chance in it");
+    let again = probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE, &Unwatched).unwrap();
+    assert_eq!(
+        again,
+        probe(&mut smoothed, &any_pose(), &bar.rest, BAR_SIZE, &Unwatched).unwrap(),
+        "no chance in it"
+    );
 }
 
 /// A vertex that follows others a little less than the probe notices.
@@ -476,7 +487,7 @@ fn weak_ties_are_found_by_looking_again() {
     let bar = Bar::new(21, 12, DQuat::from_rotation_z(0.7));
     let mut black_box = Tied(bar.maps.clone());
     assert!(
-        probe(&mut black_box, &any_pose(), &bar.rest, BAR_SIZE)
+        probe(&mut black_box, &any_pose(), &bar.rest, BAR_SIZE, &Unwatched)
             .unwrap()
             .coupled
             .iter()
@@ -497,7 +508,7 @@ fn errors_of_the_box_come_through() {
     let run = |fails_after, failure| {
         let mut black_box = Failing { inner: lattice(&bar, 0.5), calls: 0, fails_after, failure };
         let params = InversionParams::default();
-        let result = invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |_| {});
+        let result = invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &Unwatched);
         (result.map(|found| found.report.calls), black_box.calls)
     };
     let not_a_number: fn(&mut [DVec3]) -> Result<(), BlackBoxError> = |posed| {
@@ -514,11 +525,11 @@ fn errors_of_the_box_come_through() {
     }
     let params = InversionParams::default();
     let mut black_box = lattice(&bar, 0.5);
-    let short = invert(&mut black_box, &any_pose(), &bar.rest, &target[1..], 4.0, &params, &mut |_| {});
+    let short = invert(&mut black_box, &any_pose(), &bar.rest, &target[1..], 4.0, &params, &Unwatched);
     assert_eq!(short, Err(BlackBoxError::VertexCount { found: 251, expected: 252 }));
     let mut bad = target.clone();
     bad[3].x = f64::INFINITY;
-    let refused = invert(&mut black_box, &any_pose(), &bar.rest, &bad, 4.0, &params, &mut |_| {});
+    let refused = invert(&mut black_box, &any_pose(), &bar.rest, &bad, 4.0, &params, &Unwatched);
     assert!(refused.unwrap_err().to_string().contains("vertex 3"));
 }
 
@@ -546,7 +557,7 @@ fn few_calls_are_kept_to() {
         let target = plus(&deformed(black_box.as_mut(), &bar.rest), &bulge(&bar.rest));
         let params = InversionParams { most_calls: 12, ..InversionParams::default() };
         let found =
-            invert(black_box.as_mut(), &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |_| {})
+            invert(black_box.as_mut(), &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &Unwatched)
                 .unwrap();
         assert!(found.report.calls <= 12);
         let again = deformed(black_box.as_mut(), &plus(&bar.rest, &found.deltas));
@@ -567,7 +578,7 @@ fn powell_alone_does_no_harm_to_tied_vertices() {
     let target = plus(&before, &bulge(&bar.rest));
     let params = InversionParams::powell_only();
     let found =
-        invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &mut |_| {}).unwrap();
+        invert(&mut black_box, &any_pose(), &bar.rest, &target, BAR_SIZE, &params, &Unwatched).unwrap();
     println!("Powell alone, smoothed: {:?}", found.report);
     let again = deformed(&mut black_box, &plus(&bar.rest, &found.deltas));
     let off = |shape: &[DVec3]| rms(&target.iter().zip(shape).map(|(a, b)| *a - *b).collect::<Vec<_>>());

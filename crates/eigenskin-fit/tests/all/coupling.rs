@@ -1,5 +1,7 @@
 //! Joints that move together: what a sum of joints cannot express is learnt by layers of pairs.
 
+use crate::support::learn;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, sweeps, tube};
@@ -10,7 +12,7 @@ use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
-use eigenskin_fit::method::{Budget, Coupling, EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{Budget, Coupling, EigenSkinParams, Fit};
 use eigenskin_fit::metrics::evaluate_against;
 
 /// Linear blending, computed here, of a rest shape with a bulge of the elbow, one of the wrist, and
@@ -57,12 +59,12 @@ fn held_out(rig: &Arc<Rig>, product: f64) -> ExampleSet {
     set_of(rig, &angles().flat_map(|e| angles().map(move |w| (e, w))).collect::<Vec<_>>(), product)
 }
 
-fn fit(set: &ExampleSet, coupling: Coupling) -> EigenSkinFit {
-    fit_eigenskin(set, &EigenSkinParams { coupling, ..EigenSkinParams::default() }).unwrap()
+fn fit(set: &ExampleSet, coupling: Coupling) -> Fit {
+    learn(set, &EigenSkinParams { coupling, ..EigenSkinParams::default() }).unwrap()
 }
 
-fn error(fit: &EigenSkinFit, truth: &ExampleSet) -> f64 {
-    evaluate_against(&Arc::new(fit.model.clone()), truth).relative_error.unwrap()
+fn error(fit: &Fit, truth: &ExampleSet) -> f64 {
+    evaluate_against(&Arc::new(fit.model.clone()), truth, &Unwatched).unwrap().relative_error.unwrap()
 }
 
 fn is_product(model: &Model) -> bool {
@@ -88,7 +90,7 @@ fn a_product_is_learnt_by_the_pair_and_not_by_the_sum() {
     assert!(!is_product(&additive.model) && is_product(&coupled.model));
     let (of_sum, of_pair) = (error(&additive, &held_out), error(&coupled, &held_out));
     assert!(of_sum > 0.15 && of_pair < 0.05 && of_pair < 0.25 * of_sum, "sum {of_sum}, pair {of_pair}");
-    let report = coupled.coupling.unwrap();
+    let report = coupled.learnt.eigenskin().unwrap().coupling.as_ref().unwrap();
     assert_eq!(report.multi_joint_examples, 16);
     assert_eq!(report.pairs.len(), 1);
     assert_eq!(report.pairs[0].names, ["elbow", "wrist"]);
@@ -124,7 +126,7 @@ fn what_three_do_together_is_learnt_by_a_layer_of_three() {
     let training = set(&[0.4, 0.8, 1.15, 1.5], &[0.25, 0.6, 1.0], true);
     let held_out = set(&[0.25, 0.6, 1.3], &[0.4, 0.8], false);
     let coupled = fit(&training, Coupling::Automatic);
-    let report = coupled.coupling.clone().unwrap();
+    let report = coupled.learnt.eigenskin().unwrap().coupling.clone().unwrap();
     assert!(
         report.pairs.iter().any(|group| group.names == ["elbow", "wrist", "heavy"]),
         "{:?}",
@@ -139,7 +141,7 @@ fn what_three_do_together_is_learnt_by_a_layer_of_three() {
 fn a_sum_is_left_a_sum() {
     let rig = tube();
     let coupled = fit(&training(&rig, 0.0), Coupling::Automatic);
-    assert!(!is_product(&coupled.model), "{:?}", coupled.coupling);
+    assert!(!is_product(&coupled.model), "{:?}", coupled.learnt.eigenskin().unwrap().coupling);
     let left = error(&coupled, &held_out(&rig, 0.0));
     assert!(left < 0.05, "{left}");
 }
@@ -153,7 +155,7 @@ fn sets_of_single_joints_do_not_change() {
     for coupling in Coupling::ALL {
         let other = fit(&set, coupling);
         assert_eq!(other.model, paper.model);
-        assert_eq!(other.coupling, None);
+        assert_eq!(other.learnt.eigenskin().unwrap().coupling, None);
     }
 }
 
@@ -179,7 +181,7 @@ fn budgets_hold_for_joints_and_pairs_together() {
     let set = training(&rig, 0.3);
     for limit in 0..6 {
         let budget = Budget { per_vertex: Some(limit), per_joint: None, total: Some(5) };
-        let fit = fit_eigenskin(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap();
+        let fit = learn(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap();
         assert!(fit.model.most_tuples_per_vertex() <= limit && fit.model.component_count() <= 5);
     }
 }
@@ -191,7 +193,7 @@ fn one_and_two_threads_give_the_same_bits() {
     let fit_with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let fit = pool.install(|| fit(&set, Coupling::Automatic));
-        (fit.model, fit.joints, fit.coupling)
+        (fit.model, fit.learnt)
     };
     assert_eq!(fit_with(1), fit_with(2));
 }
@@ -201,7 +203,7 @@ fn one_and_two_threads_give_the_same_bits() {
 fn normals_are_corrected_too() {
     let rig = tube();
     let fit = fit(&training(&rig, 0.3), Coupling::Automatic);
-    let evaluation = evaluate_against(&Arc::new(fit.model), &held_out(&rig, 0.3));
+    let evaluation = evaluate_against(&Arc::new(fit.model), &held_out(&rig, 0.3), &Unwatched).unwrap();
     let angles = &evaluation.normal_angles;
     assert!(angles.model_mean < 0.5 * angles.skinning_mean, "{angles:?}");
 }

@@ -1,5 +1,7 @@
 //! What must hold for every fitted model.
 
+use crate::support::{learn, learn_on};
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::hand;
@@ -12,7 +14,7 @@ use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::drivers::{RbfParams, Ridge};
-use eigenskin_fit::method::{Budget, EigenSkinParams, FitError, fit_eigenskin};
+use eigenskin_fit::method::{Budget, EigenSkinParams, FitError};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::supports::{Border, SupportParams};
 use proptest::prelude::*;
@@ -50,7 +52,7 @@ proptest! {
             interpolation: RbfParams { ridge: Ridge::Fixed(ridge), kernel, ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
-        let model = Arc::new(fit_eigenskin(&sweeps(&rig), &params).unwrap().model);
+        let model = Arc::new(learn(&sweeps(&rig), &params).unwrap().model);
         prop_assert!(model.component_count() > 3);
         let (positions, normals) = shape(&model, &rig.rest_pose());
         prop_assert!(furthest(&positions, rig.mesh().positions()) < 1e-6 * rig.mesh().size());
@@ -62,13 +64,12 @@ proptest! {
         let rig = tube();
         let set = sweeps(&rig);
         let params = EigenSkinParams {
-            base: base.into(),
             support: SupportParams { threshold: Some(0.0), border: Border::Hard },
             budget: unlimited(),
             interpolation: RbfParams { kernel, ridge: Ridge::Fixed(0.0), ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
-        let model = Arc::new(fit_eigenskin(&set, &params).unwrap().model);
+        let model = Arc::new(learn_on(&base.into(), &set, &params).unwrap().model);
         for example in set.examples() {
             let (positions, _) = shape(&model, &example.pose);
             let error = furthest(&positions, &example.positions);
@@ -79,8 +80,8 @@ proptest! {
     #[test]
     fn moving_the_whole_character_moves_the_skin_along(elbow in vector(), wrist in vector(), heavy in -0.5f64..1.5, turn in vector(), shift in vector(), base in prop::sample::select(vec![BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid])) {
         let rig = tube();
-        let params = EigenSkinParams { base: base.into(), ..EigenSkinParams::default() };
-        let model = Arc::new(fit_eigenskin(&sweeps(&rig), &params).unwrap().model);
+        let params = EigenSkinParams::default();
+        let model = Arc::new(learn_on(&base.into(), &sweeps(&rig), &params).unwrap().model);
         let pose = pose(&rig, elbow, wrist, heavy);
         let global = DAffine3::from_rotation_translation(DQuat::from_scaled_axis(turn), shift);
         let (here, here_normals) = shape(&model, &pose);
@@ -107,7 +108,7 @@ proptest! {
             example
         }).collect();
         let set = ExampleSet::new(rig.clone(), examples).unwrap();
-        let model = Arc::new(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model);
+        let model = Arc::new(learn(&set, &EigenSkinParams::default()).unwrap().model);
         let (positions, _) = shape(&model, &pose(&rig, elbow, wrist, 0.7));
         for ring in 0..RINGS {
             prop_assert_eq!(positions[ring * AROUND], positions[ring * AROUND + AROUND - 1]);
@@ -120,11 +121,11 @@ proptest! {
         let set = sweeps(&rig);
         let fit = |limit| {
             let budget = Budget { per_vertex: Some(limit), ..unlimited() };
-            fit_eigenskin(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap()
+            learn(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap()
         };
         let (less, more) = (fit(limit), fit(limit + 1));
         prop_assert!(less.model.most_tuples_per_vertex() <= limit);
-        prop_assert!(more.rest_space_error <= less.rest_space_error + 1e-9);
+        prop_assert!(more.learnt.eigenskin().unwrap().rest_space_error <= less.learnt.eigenskin().unwrap().rest_space_error + 1e-9);
     }
 }
 
@@ -134,9 +135,9 @@ fn one_and_two_threads_give_the_same_bits() {
     let set = sweeps(&rig);
     let fit_with = |threads: usize| {
         rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
-            let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
-            let evaluation = evaluate_against(&Arc::new(fit.model.clone()), &set);
-            (fit.model, fit.joints, evaluation)
+            let fit = learn(&set, &EigenSkinParams::default()).unwrap();
+            let evaluation = evaluate_against(&Arc::new(fit.model.clone()), &set, &Unwatched).unwrap();
+            (fit.model, fit.learnt, evaluation)
         })
     };
     assert_eq!(fit_with(1), fit_with(2));
@@ -156,9 +157,12 @@ fn joints_that_only_move_together_are_fitted_jointly() {
         })
         .collect();
     let set = set_of(&rig, settings);
-    let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
-    assert_eq!(fit.joints.iter().map(|j| j.name.as_str()).collect::<Vec<_>>(), ["elbow", "wrist"]);
-    let evaluation = evaluate_against(&Arc::new(fit.model), &set);
+    let fit = learn(&set, &EigenSkinParams::default()).unwrap();
+    assert_eq!(
+        fit.learnt.eigenskin().unwrap().joints.iter().map(|j| j.name.as_str()).collect::<Vec<_>>(),
+        ["elbow", "wrist"]
+    );
+    let evaluation = evaluate_against(&Arc::new(fit.model), &set, &Unwatched).unwrap();
     assert!(evaluation.relative_error.unwrap() < 0.05, "{:?}", evaluation.relative_error);
 }
 
@@ -170,8 +174,8 @@ fn mixed_sets_keep_single_joint_examples() {
     let both = set_of(&rig, vec![("both".into(), DVec3::Y * 0.5, DVec3::Z * 0.5, 0.25)]);
     let examples = single.examples().iter().chain(both.examples()).cloned().collect();
     let set = ExampleSet::new(rig, examples).unwrap();
-    let model = Arc::new(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model);
-    let on_singles = evaluate_against(&model, &single).relative_error.unwrap();
+    let model = Arc::new(learn(&set, &EigenSkinParams::default()).unwrap().model);
+    let on_singles = evaluate_against(&model, &single, &Unwatched).unwrap().relative_error.unwrap();
     assert!(on_singles < 0.05, "{on_singles}");
 }
 
@@ -179,8 +183,8 @@ fn mixed_sets_keep_single_joint_examples() {
 fn normals_improve_under_both_conventions() {
     let rig = tube();
     let set = sweeps(&rig);
-    let model = Arc::new(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model);
-    let angles = evaluate_against(&model, &set).normal_angles;
+    let model = Arc::new(learn(&set, &EigenSkinParams::default()).unwrap().model);
+    let angles = evaluate_against(&model, &set, &Unwatched).unwrap().normal_angles;
     assert!(angles.model_mean < 0.3 * angles.skinning_mean, "{angles:?}");
     assert!(angles.model_mean_inverse_transpose < angles.skinning_mean_inverse_transpose, "{angles:?}");
 }
@@ -202,7 +206,7 @@ fn same_pose_rule() {
     };
     let fit = |set: &ExampleSet, ridge: f64| {
         let interpolation = RbfParams { ridge: Ridge::Fixed(ridge), ..RbfParams::default() };
-        fit_eigenskin(set, &EigenSkinParams { interpolation, ..EigenSkinParams::default() })
+        learn(set, &EigenSkinParams { interpolation, ..EigenSkinParams::default() })
     };
     // Rest within tolerance, and a repetition, are merged and listed.
     let repeated = make(&[("still", 0.0, 1e-5), ("a", 0.5, 0.0), ("b", 0.9, 0.0), ("a again", 0.5, 1e-5)]);
@@ -229,7 +233,7 @@ fn outside_the_examples_coordinates_are_clamped() {
     let far = pose(&rig, DVec3::new(2.2, -1.9, 0.3), DVec3::Z * -2.5, 9.0);
     let largest = |clamp_margin| {
         let params = EigenSkinParams { clamp_margin, ..EigenSkinParams::default() };
-        let mut evaluator = Evaluator::new(Arc::new(fit_eigenskin(&set, &params).unwrap().model));
+        let mut evaluator = Evaluator::new(Arc::new(learn(&set, &params).unwrap().model));
         let examples = set.examples().iter().flat_map(|e| evaluator.drive(&e.pose).to_vec());
         let at_examples = examples.fold(0f32, |m, a| m.max(a.abs()));
         (evaluator.drive(&far).iter().fold(0f32, |m, a| m.max(a.abs())), at_examples)
@@ -252,7 +256,7 @@ fn nothing_moving_is_an_error() {
         other.examples()[0].clone(),
     ];
     let set = ExampleSet::new(rig, examples).unwrap();
-    assert_eq!(fit_eigenskin(&set, &EigenSkinParams::default()).unwrap_err(), FitError::NothingMoves);
+    assert_eq!(learn(&set, &EigenSkinParams::default()).unwrap_err(), FitError::NothingMoves);
 }
 
 /// A hand on which each joint moves the skin nearest to it, along another axis in each of three poses,
@@ -285,20 +289,27 @@ fn regions_shrink_where_that_uses_the_limit_better() {
     let set = wide_regions();
     let fit = |threshold, budget| {
         let support = SupportParams { threshold, ..SupportParams::default() };
-        fit_eigenskin(&set, &EigenSkinParams { support, budget, ..EigenSkinParams::default() }).unwrap()
+        learn(&set, &EigenSkinParams { support, budget, ..EigenSkinParams::default() }).unwrap()
     };
     let limited = || Budget { per_vertex: Some(3), ..unlimited() };
     // The paper's regions are the whole hand: three components in all.
     let paper = fit(Some(0.04), limited());
     assert_eq!(paper.model.component_count(), 3);
     let open = fit(None, limited());
-    assert!(open.support_threshold > 0.045, "{}", open.support_threshold);
+    assert!(
+        open.learnt.eigenskin().unwrap().support_threshold > 0.045,
+        "{}",
+        open.learnt.eigenskin().unwrap().support_threshold
+    );
     assert!(open.model.most_tuples_per_vertex() <= 3 && open.model.component_count() > 20);
     // What is left is the 4.5 % of all other skin.
-    assert!(open.rest_space_error < 0.5 * paper.rest_space_error);
+    assert!(
+        open.learnt.eigenskin().unwrap().rest_space_error
+            < 0.5 * paper.learnt.eigenskin().unwrap().rest_space_error
+    );
     // Without a limit, or with as many for every joint, the paper's regions are kept.
     let per_joint = Budget { per_joint: Some(1), ..unlimited() };
     for budget in [unlimited(), per_joint] {
-        assert_eq!(fit(None, budget).support_threshold, 0.04);
+        assert_eq!(fit(None, budget).learnt.eigenskin().unwrap().support_threshold, 0.04);
     }
 }

@@ -114,7 +114,9 @@ fn touching_surfaces_that_part_are_no_seam() {
         let displacements = eigenskin_fit::displacements::skinned_displacements(
             set,
             eigenskin_core::skinning::BaseSkinning::LinearBlend,
-        );
+            &eigenskin_core::progress::Unwatched,
+        )
+        .unwrap();
         (
             displacements.points.group_of(0) == displacements.points.group_of(8),
             displacements.points.group_count(),

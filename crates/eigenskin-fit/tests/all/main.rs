@@ -3,6 +3,7 @@
 
 mod baselines;
 mod black_box;
+mod cancellation;
 mod coupling;
 mod drivers;
 mod eigenskin_properties;
@@ -12,7 +13,6 @@ mod mirror;
 mod no_allocation;
 mod outside_numbers;
 mod parameterization;
-mod powell;
 mod psd;
 mod psd_errors;
 mod psd_merged;
@@ -20,6 +20,7 @@ mod psd_outside_numbers;
 mod psd_papers;
 mod psd_weighted;
 mod ready_boxes;
+mod settings;
 mod singular_poses;
 mod solve_weights;
 mod style;

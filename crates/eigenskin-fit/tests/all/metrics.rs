@@ -1,5 +1,7 @@
 //! Figures by hand on a character small enough to check.
 
+use crate::support::learn;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, sweeps, tube};
@@ -7,7 +9,7 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_fit::method::{EigenSkinParams, FitError, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, FitError};
 use eigenskin_fit::metrics::{evaluate_against, leave_one_out};
 
 /// True shapes that differ from linear blending by known vectors.
@@ -37,7 +39,7 @@ fn errors_by_hand() {
         (1, 7) => Vec3::new(0.0, 4.0, 0.0),
         _ => Vec3::ZERO,
     });
-    let found = evaluate_against(&model, &truth);
+    let found = evaluate_against(&model, &truth, &Unwatched).unwrap();
     let count = model.rig().vertex_count() as f64;
     let squared = count * 0.25 + 16.0;
     let rmse = (squared / (2.0 * count)).sqrt();
@@ -58,7 +60,7 @@ fn errors_by_hand() {
 #[test]
 fn exact_skinning_has_no_relative_error() {
     let (model, truth) = displaced_truth(|_, _| Vec3::ZERO);
-    let found = evaluate_against(&model, &truth);
+    let found = evaluate_against(&model, &truth, &Unwatched).unwrap();
     assert_eq!(found.relative_error, None);
     assert!(found.skinning.max < 1e-6);
 }
@@ -68,7 +70,10 @@ fn exact_skinning_has_no_relative_error() {
 fn the_yardstick_is_always_linear_blending() {
     let (linear, truth) = displaced_truth(|_, v| Vec3::splat(0.01 * (v % 3) as f32));
     let other = Arc::new(Model::without_corrections(linear.rig().clone(), BaseSkinning::Rigid));
-    let (a, b) = (evaluate_against(&linear, &truth), evaluate_against(&other, &truth));
+    let (a, b) = (
+        evaluate_against(&linear, &truth, &Unwatched).unwrap(),
+        evaluate_against(&other, &truth, &Unwatched).unwrap(),
+    );
     assert_eq!(a.skinning, b.skinning);
     assert!(b.model.rmse > 2.0 * a.model.rmse);
 }
@@ -95,7 +100,7 @@ fn normal_angles_by_hand() {
         })
         .collect();
     let truth = ExampleSet::new(rig.clone(), examples).unwrap();
-    let angles = evaluate_against(&model, &truth).normal_angles;
+    let angles = evaluate_against(&model, &truth, &Unwatched).unwrap().normal_angles;
     assert!((angles.skinning_mean - 10.0).abs() < 1e-3, "{angles:?}");
     // The other convention, written out: the inverse transpose of the blended matrix.
     let mut expected = 0.0;
@@ -118,14 +123,14 @@ fn normal_angles_by_hand() {
 fn leave_one_out_is_refitting_without_the_example() {
     let rig = tube();
     let set = sweeps(&rig);
-    let fit = |set: &ExampleSet| Ok::<_, FitError>(fit_eigenskin(set, &EigenSkinParams::default())?.model);
-    let found = leave_one_out(&set, fit).unwrap();
+    let fit = |set: &ExampleSet| Ok::<_, FitError>(learn(set, &EigenSkinParams::default())?.model);
+    let found = leave_one_out(&set, |others, _| fit(others), &Unwatched).unwrap();
     assert_eq!(found.poses, set.len());
     let left_out = 5;
     let others: Vec<usize> = (0..set.len()).filter(|&i| i != left_out).collect();
     let model = Arc::new(fit(&set.select(&others).unwrap()).unwrap());
-    let alone = evaluate_against(&model, &set.select(&[left_out]).unwrap());
+    let alone = evaluate_against(&model, &set.select(&[left_out]).unwrap(), &Unwatched).unwrap();
     assert_eq!(found.per_pose[left_out], alone.per_pose[0]);
-    let training = evaluate_against(&Arc::new(fit(&set).unwrap()), &set);
+    let training = evaluate_against(&Arc::new(fit(&set).unwrap()), &set, &Unwatched).unwrap();
     assert!(found.relative_error.unwrap() > training.relative_error.unwrap());
 }

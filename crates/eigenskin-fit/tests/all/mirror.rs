@@ -1,6 +1,8 @@
 //! The other side of a character, on a bar with two arms.
 #![allow(clippy::unwrap_used)]
 
+use crate::support::learn;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::evaluate::Evaluator;
@@ -13,7 +15,7 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{Influence, SkinWeights};
-use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin_fit::method::{EigenSkinParams, PsdParams};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane, mirrored_name};
 
 const NAMES: [&str; 5] = ["chest", "LeftArm", "RightArm", "LeftHand", "RightHand"];
@@ -162,7 +164,7 @@ fn evaluated(model: &Arc<Model>, pose: &Pose) -> Vec<Vec3> {
 fn what_carries_the_skin_is_seen_in_the_mirror() {
     for (axes, at) in [(Axes::Mirrored, 0.0), (Axes::Any, 0.0), (Axes::Mirrored, 7.3), (Axes::Any, 7.3)] {
         let rig = TwoArms { axes, at, ..PLAIN }.rig();
-        let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+        let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
         assert_eq!(mirror.plane().axis, 0);
         assert!((mirror.plane().centre - f64::from(at)).abs() < 1e-6);
         assert_eq!(mirror.joints(), [Some(0), Some(2), Some(1), Some(4), Some(3)]);
@@ -198,7 +200,7 @@ fn what_carries_the_skin_is_seen_in_the_mirror() {
 #[test]
 fn twice_in_the_mirror_gives_back_the_same_bits() {
     let rig = PLAIN.rig();
-    let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+    let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
     assert_eq!(mirror.plane(), MirrorPlane { axis: 0, centre: 0.0 });
     let mut original = example(&rig, "bent.L", pose(&rig, 0, [0.9, -0.6, 0.7]));
     original.normals = Some(rig.mesh().normals_of(&original.positions));
@@ -219,7 +221,7 @@ fn twice_in_the_mirror_gives_back_the_same_bits() {
 
     // Elsewhere, and with axes of their own: the last bits may differ.
     let rig = TwoArms { axes: Axes::Any, at: 7.3, ..PLAIN }.rig();
-    let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+    let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
     let original = example(&rig, "bent", pose(&rig, 1, [0.9, -0.6, 0.7]));
     let once = mirror.example(&original, mirrored_name("bent")).unwrap();
     assert_eq!(once.name, "bent mirrored");
@@ -234,7 +236,7 @@ fn twice_in_the_mirror_gives_back_the_same_bits() {
 fn models_of_both_sides_are_symmetric_and_mirrored_examples_make_the_mirrored_model() {
     for axes in [Axes::Mirrored, Axes::Any] {
         let rig = TwoArms { axes, ..PLAIN }.rig();
-        let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+        let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
         let poses = [[0.8, 0.0, 0.0], [0.4, 0.0, 0.0], [0.0, 0.7, 0.0], [0.0, -0.4, 0.0], [0.6, 0.5, 0.0]];
         let left: Vec<Example> = poses
             .iter()
@@ -246,8 +248,8 @@ fn models_of_both_sides_are_symmetric_and_mirrored_examples_make_the_mirrored_mo
         let both: Vec<Example> = left.iter().chain(&right).cloned().collect();
         let set = |examples: Vec<Example>| ExampleSet::new(rig.clone(), examples).unwrap();
         let methods: [(&str, Fit); 2] = [
-            ("psd", |set| fit_psd(set, &PsdParams::default()).unwrap().model),
-            ("eigenskin", |set| fit_eigenskin(set, &EigenSkinParams::default()).unwrap().model),
+            ("psd", |set| learn(set, &PsdParams::default()).unwrap().model),
+            ("eigenskin", |set| learn(set, &EigenSkinParams::default()).unwrap().model),
         ];
         let looked_at =
             [[0.6, 0.0, 0.0], [0.7, 0.3, 0.0], [-0.2, 0.5, 0.0]].map(|turns| pose(&rig, 0, turns));
@@ -276,9 +278,9 @@ fn models_of_both_sides_are_symmetric_and_mirrored_examples_make_the_mirrored_mo
 fn vertices_that_are_off_are_paired_by_what_they_are_joined_to() {
     // Off by up to 2 % of the size; the tolerance is 0.1 %.
     let rig = TwoArms { off: 0.05, ..PLAIN }.rig();
-    let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+    let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
     assert!(mirror.paired_by_topology() > 50, "{}", mirror.paired_by_topology());
-    let exact = Mirror::new(PLAIN.rig(), &MirrorParams::default()).unwrap();
+    let exact = Mirror::new(PLAIN.rig(), &MirrorParams::default(), &Unwatched).unwrap();
     assert_eq!(mirror.vertices(), exact.vertices());
     assert!(!mirror.is_exact());
     // The sculpted bulge is carried over; the rest shape of the other side stays its own.
@@ -300,7 +302,7 @@ fn vertices_that_are_off_are_paired_by_what_they_are_joined_to() {
 #[test]
 fn vertices_without_another_side_are_named_and_follow_their_neighbours() {
     let rig = TwoArms { wart: true, ..PLAIN }.rig();
-    let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+    let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
     let wart = rig.vertex_count() - 1;
     assert_eq!(mirror.asymmetric_vertices(), [wart]);
     // The right hand's bulge, seen on the left: the wart is lifted along with what it stands on.
@@ -342,7 +344,7 @@ fn touching_surfaces_are_told_apart() {
     let joints = vec![joint("upper", 0.0), joint("lower", 0.0), joint("eye_L", 1.0), joint("eye_R", -1.0)];
     let mesh = Mesh::new(positions, triangles, None).unwrap();
     let rig = Rig::new(mesh, Skeleton::new(joints).unwrap(), SkinWeights::new(4, weights).unwrap().0, vec![]);
-    let mirror = Mirror::new(Arc::new(rig.unwrap()), &MirrorParams::default()).unwrap();
+    let mirror = Mirror::new(Arc::new(rig.unwrap()), &MirrorParams::default(), &Unwatched).unwrap();
     for sheet in 0..2 {
         for row in 0..3 {
             for column in 0..5 {
@@ -359,7 +361,7 @@ fn sides_can_be_said_and_missing_ones_are_told() {
     let mut rig = (*nameless.rig()).clone();
     rig = Rig::new(rig.mesh().clone(), rig.skeleton().clone(), rig.weights().clone(), vec![]).unwrap();
     let rig = Arc::new(rig);
-    let new = |params: MirrorParams| Mirror::new(rig.clone(), &params);
+    let new = |params: MirrorParams| Mirror::new(rig.clone(), &params, &Unwatched);
     assert_eq!(new(MirrorParams::default()).unwrap_err(), MirrorError::NoPairs);
     let by_place =
         new(MirrorParams { plane: Some(MirrorPlane { axis: 0, centre: 0.0 }), ..MirrorParams::default() });
@@ -378,7 +380,7 @@ fn sides_can_be_said_and_missing_ones_are_told() {
 
     // A joint that only one side has: at rest it does no harm.
     let odd = TwoArms { names: ["chest", "LeftArm", "RightArm", "LeftHook", "x"], ..PLAIN }.rig();
-    let mirror = Mirror::new(odd.clone(), &MirrorParams::default()).unwrap();
+    let mirror = Mirror::new(odd.clone(), &MirrorParams::default(), &Unwatched).unwrap();
     assert_eq!(mirror.joints(), [Some(0), Some(2), Some(1), None, None]);
     assert!(mirror.pose(&pose(&odd, 0, [0.5, 0.0, 0.0])).is_ok());
     let error = mirror.pose(&pose(&odd, 0, [0.5, 0.1, 0.0])).unwrap_err();

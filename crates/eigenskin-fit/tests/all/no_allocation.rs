@@ -1,6 +1,7 @@
 //! Per-frame work allocates nothing: counted by an allocator of this test's own.
 #![allow(unsafe_code, reason = "an allocator that counts can only be written with unsafe")]
 
+use crate::support::learn_on;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::packed::{Block, Output, PackParams, PackedEvaluator, PackedModel, Path};
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::EigenSkinParams;
 
 struct Counting;
 
@@ -44,8 +45,8 @@ fn evaluating_a_frame_allocates_nothing() {
     let rig = tube();
     let set = sweeps(&rig);
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid] {
-        let params = EigenSkinParams { base: base.into(), ..EigenSkinParams::default() };
-        let mut evaluator = Evaluator::new(Arc::new(fit_eigenskin(&set, &params).unwrap().model));
+        let params = EigenSkinParams::default();
+        let mut evaluator = Evaluator::new(Arc::new(learn_on(&base.into(), &set, &params).unwrap().model));
         let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
         let mut normals = positions.clone();
         let pose = pose(&rig, DVec3::Y, DVec3::Z, 0.5);
@@ -83,8 +84,8 @@ fn playing_a_frame_allocates_nothing() {
     let set = sweeps(&rig);
     let poses = [pose(&rig, DVec3::Y, DVec3::Z, 0.5), pose(&rig, DVec3::X, DVec3::Y, 0.1)];
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid] {
-        let params = EigenSkinParams { base: base.into(), ..EigenSkinParams::default() };
-        let model = fit_eigenskin(&set, &params).unwrap().model;
+        let params = EigenSkinParams::default();
+        let model = learn_on(&base.into(), &set, &params).unwrap().model;
         let packed = Arc::new(PackedModel::new(&model, &PackParams::default()).unwrap());
         for &path in Path::available() {
             let mut evaluator = PackedEvaluator::with_path(packed.clone(), path).unwrap();

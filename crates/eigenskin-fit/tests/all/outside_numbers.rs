@@ -1,11 +1,9 @@
-//! PCA and radial interpolation against numpy and scipy (fixtures/make_fixtures.py).
+//! Radial interpolation against scipy (fixtures/make_fixtures.py).
 
 use eigenskin_core::driver::{FeatureGroup, Kernel};
-use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skeleton::Skeleton;
-use eigenskin_fit::basis::PrincipalComponents;
-use eigenskin_fit::displacements::tall_matrix::HeldFields;
 use eigenskin_fit::drivers::{RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
 use serde_json::Value;
 
@@ -19,29 +17,6 @@ fn numbers(value: &Value) -> Vec<f64> {
 
 fn rows(value: &Value) -> Vec<Vec<f64>> {
     value.as_array().unwrap().iter().map(numbers).collect()
-}
-
-#[test]
-fn principal_components_equal_numpys_svd() {
-    let data = fixture(include_str!("../fixtures/pca.json"));
-    let fields: Vec<Vec3> = rows(&data["fields"])
-        .iter()
-        .flat_map(|row| {
-            row.chunks_exact(3).map(|p| Vec3::new(p[0] as f32, p[1] as f32, p[2] as f32)).collect::<Vec<_>>()
-        })
-        .collect();
-    let held = HeldFields::new(fields, 6);
-    let found = PrincipalComponents::of(&held.matrix(), None).unwrap();
-    let shown = found.fields_and_coordinates(&held.matrix(), found.count()).unwrap();
-    let expected = numbers(&data["singular_values"]);
-    assert_eq!(found.count(), expected.len());
-    for (component, expected_field) in rows(&data["components"]).iter().enumerate() {
-        let relative = (found.singular_values[component] - expected[component]).abs() / expected[0];
-        assert!(relative < 1e-10, "singular value {component}: {relative:e}");
-        let field: Vec<f64> = shown.fields[component].iter().flat_map(DVec3::to_array).collect();
-        let worst = field.iter().zip(expected_field).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(worst < 1e-10, "component {component}: {worst:e}");
-    }
 }
 
 fn two_controls(rows: &[Vec<f64>]) -> Samples {
@@ -72,7 +47,7 @@ fn interpolation_equals_scipys() {
                 _ => TailChoice::Linear,
             },
         };
-        let driver = fit_rbf(&samples, &values, &params).unwrap().driver;
+        let driver = fit_rbf(&samples, &values, &params, &Unwatched).unwrap().driver;
         let mut scratch = vec![0.0; driver.scratch_count()];
         let mut found = [0.0; 2];
         for (query, expected) in queries.iter().zip(rows(&case["expected"])) {
@@ -93,7 +68,7 @@ fn leave_one_out_equals_refitting() {
     let samples = two_controls(&rows(&data["samples"])[1..]);
     let values: Vec<f64> = rows(&data["values"]).concat();
     let params = RbfParams { width: Width::Fixed(0.8), ..RbfParams::default() };
-    let found = fit_rbf(&samples, &values, &params).unwrap().leave_one_out;
+    let found = fit_rbf(&samples, &values, &params, &Unwatched).unwrap().leave_one_out;
     let expected = data["leave_one_out"].as_f64().unwrap();
     assert!((found - expected).abs() < 1e-7 * expected, "{found} instead of {expected}");
 }
@@ -111,12 +86,12 @@ fn leave_one_out_with_ridge_and_tail_equals_refitting() {
         ridge: Ridge::Fixed(0.02),
         tail: TailChoice::Linear,
     };
-    let found = fit_rbf(&samples, &all_values.concat(), &params).unwrap().leave_one_out;
+    let found = fit_rbf(&samples, &all_values.concat(), &params, &Unwatched).unwrap().leave_one_out;
     let mut sum = 0.0;
     for left_out in 1..all_rows.len() {
         let keep: Vec<usize> = (0..all_rows.len()).filter(|&i| i != left_out).collect();
         let values: Vec<f64> = keep.iter().flat_map(|&i| all_values[i].clone()).collect();
-        let driver = fit_rbf(&samples.select(&keep), &values, &params).unwrap().driver;
+        let driver = fit_rbf(&samples.select(&keep), &values, &params, &Unwatched).unwrap().driver;
         let mut predicted = [0.0; 2];
         driver.evaluate_features(samples.features_of(left_out), samples.linear_of(left_out), &mut predicted);
         sum += predicted.iter().zip(&all_values[left_out]).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
@@ -134,7 +109,7 @@ fn thin_plates_on_a_hinge_stay_tame_across_it() {
     let mut values = vec![0.0];
     values.extend(along.iter().map(|row| row[0].sin()));
     let params = RbfParams { kernel: Kernel::ThinPlate, ..RbfParams::default() };
-    let driver = fit_rbf(&samples, &values, &params).unwrap().driver;
+    let driver = fit_rbf(&samples, &values, &params, &Unwatched).unwrap().driver;
     let mut out = [0.0];
     driver.evaluate_features(&[1.0, 0.0], &[1.0, 0.0], &mut out);
     assert!((out[0] - 1f64.sin()).abs() < 1e-6);
@@ -146,10 +121,10 @@ fn thin_plates_on_a_hinge_stay_tame_across_it() {
 #[test]
 fn coinciding_samples_are_refused() {
     let samples = two_controls(&[vec![0.5, 0.0], vec![0.7, 0.1], vec![0.5, 0.0]]);
-    let error = fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &RbfParams::default()).unwrap_err();
+    let error = fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &RbfParams::default(), &Unwatched).unwrap_err();
     assert!(error.to_string().contains("poses 1 and 3"), "{error}");
     let ridged = RbfParams { ridge: Ridge::Fixed(1e-3), ..RbfParams::default() };
-    assert!(fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &ridged).is_ok());
+    assert!(fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &ridged, &Unwatched).is_ok());
 }
 
 /// Many samples of a function that also depends on something unseen, as motion data have them:
@@ -163,7 +138,7 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         let rows: Vec<Vec<f64>> = (1..=count).map(|i| vec![0.05 + along(i), across(i)]).collect();
         let mut values = vec![0.0];
         values.extend((1..=count).map(|i| (3.0 * along(i)).sin() + 0.02 * (f64::from(i) * 1.732).sin()));
-        fit_rbf(&two_controls(&rows), &values, &RbfParams::default()).unwrap()
+        fit_rbf(&two_controls(&rows), &values, &RbfParams::default(), &Unwatched).unwrap()
     };
     let (crowded, few) = (fit(30), fit(12));
     assert!(crowded.ridge > 0.0);
@@ -172,43 +147,5 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         let mut out = [1.0];
         fit.driver.evaluate_features(&[0.0, 0.0], &[0.0, 0.0], &mut out);
         assert!(out[0].abs() < 1e-6, "{}", out[0]);
-    }
-}
-
-/// The first components of many examples, by randomised range finding, are those of the Gram matrix.
-#[test]
-fn few_components_of_many_examples_are_the_first_of_all() {
-    let (examples, points) = (400, 150);
-    // Forty directions that fall off slowly, and noise.
-    let wave = |a: usize, b: usize| ((a * 37 + 11 * b * b + a * b) as f64 * 0.7).sin();
-    let fields: Vec<Vec3> = (0..examples)
-        .flat_map(|example| {
-            (0..points).map(move |point| {
-                let at = |axis: usize| {
-                    let sum: f64 = (0..40)
-                        .map(|k| 0.8f64.powi(k as i32) * wave(example, k) * wave(3 * point + axis, k + 50))
-                        .sum();
-                    (sum + 1e-4 * wave(example * 7 + 1, 3 * point + axis)) as f32
-                };
-                Vec3::new(at(0), at(1), at(2))
-            })
-        })
-        .collect();
-    let held = HeldFields::new(fields, examples);
-    let all = PrincipalComponents::of(&held.matrix(), None).unwrap();
-    let few = PrincipalComponents::of(&held.matrix(), Some(12)).unwrap();
-    assert_eq!(few.count(), 12);
-    assert!(all.count() > 100, "{}", all.count());
-    for component in 0..12 {
-        let relative = few.singular_values[component] / all.singular_values[component] - 1.0;
-        assert!(relative.abs() < 1e-9, "singular value {component}: {relative:e}");
-    }
-    let energy = |components: &PrincipalComponents| components.energy_after(12);
-    assert!((energy(&few) / energy(&all) - 1.0).abs() < 1e-6, "{} {}", energy(&few), energy(&all));
-    let [of_all, of_few] = [&all, &few].map(|c| c.fields_and_coordinates(&held.matrix(), 12).unwrap());
-    for component in 0..12 {
-        let pairs = of_all.fields[component].iter().zip(&of_few.fields[component]);
-        let worst = pairs.map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
-        assert!(worst < 1e-6, "component {component}: {worst:e}");
     }
 }

@@ -2,6 +2,8 @@
 // Helpers of integration tests are no tests to the linter.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use crate::support::learn;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::truth::SweptSkin;
@@ -17,12 +19,10 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{Influence, SkinWeights};
-use eigenskin_fit::basis::IcaParams;
 use eigenskin_fit::displacements::skinned_displacements;
 use eigenskin_fit::drivers::{RbfParams, Ridge};
-use eigenskin_fit::method::{
-    ParameterizationError, ParameterizationParams, SignalBasis, fit_parameterization,
-};
+use eigenskin_fit::method::IcaParams;
+use eigenskin_fit::method::{FitError, ParameterizationParams, SignalBasis};
 use eigenskin_fit::metrics::evaluate_against;
 
 fn shape(model: &Model, pose: &Pose) -> Vec<Vec3> {
@@ -65,8 +65,8 @@ fn exact() -> ParameterizationParams {
 }
 
 fn error(set: &ExampleSet, truth: &ExampleSet, params: &ParameterizationParams) -> f64 {
-    let fit = fit_parameterization(set, params).unwrap();
-    evaluate_against(&Arc::new(fit.model), truth).relative_error.unwrap()
+    let fit = learn(set, params).unwrap();
+    evaluate_against(&Arc::new(fit.model), truth, &Unwatched).unwrap().relative_error.unwrap()
 }
 
 #[test]
@@ -74,9 +74,8 @@ fn examples_and_rest_are_met() {
     let rig = tube();
     let set = sweeps(&rig);
     for parts in [1, 2, 3] {
-        let fit =
-            fit_parameterization(&set, &ParameterizationParams { parts: Some(parts), ..exact() }).unwrap();
-        assert_eq!(fit.parts.len(), parts);
+        let fit = learn(&set, &ParameterizationParams { parts: Some(parts), ..exact() }).unwrap();
+        assert_eq!(fit.learnt.parameterization().unwrap().parts.len(), parts);
         for example in set.examples() {
             let found = shape(&fit.model, &example.pose);
             // Parts that do not see the joint of an example meet the mean of those they cannot tell apart.
@@ -85,7 +84,7 @@ fn examples_and_rest_are_met() {
         }
     }
     for params in [exact(), ParameterizationParams::default()] {
-        let fit = fit_parameterization(&set, &params).unwrap();
+        let fit = learn(&set, &params).unwrap();
         let rest = shape(&fit.model, &rig.rest_pose());
         assert!(furthest(&rest, rig.mesh().positions()) < 1e-6 * 6.0, "rest stays hard, also with a ridge");
     }
@@ -105,8 +104,7 @@ fn independent_components_show_the_same_shapes() {
     };
     let independent =
         ParameterizationParams { basis: SignalBasis::Independent(IcaParams::default()), ..principal.clone() };
-    let (a, b) =
-        (fit_parameterization(&set, &principal).unwrap(), fit_parameterization(&set, &independent).unwrap());
+    let (a, b) = (learn(&set, &principal).unwrap(), learn(&set, &independent).unwrap());
     assert_eq!(a.model.component_count(), b.model.component_count());
     let size = character.rig.mesh().size();
     for example in others.examples() {
@@ -115,7 +113,7 @@ fn independent_components_show_the_same_shapes() {
     }
     let fields = |model: &Model| model.layers()[0].basis.positions.clone();
     assert!(furthest(&fields(&a.model), &fields(&b.model)) > 1e-3, "the signals themselves differ");
-    let again = fit_parameterization(&set, &independent).unwrap();
+    let again = learn(&set, &independent).unwrap();
     assert_eq!(again.model, b.model);
     let (x, y) = (error(&set, &others, &principal), error(&set, &others, &independent));
     assert!((x - y).abs() < 0.01 * x, "{x} {y}");
@@ -129,14 +127,15 @@ fn no_vertex_has_more_signals_than_allowed() {
     for limit in [3, 6, 12] {
         let params =
             ParameterizationParams { signals_per_vertex: Some(limit), ..ParameterizationParams::default() };
-        let fit = fit_parameterization(&set, &params).unwrap();
+        let fit = learn(&set, &params).unwrap();
         assert!(fit.model.most_tuples_per_vertex() <= limit);
-        let whole = fit_parameterization(&set, &ParameterizationParams { parts: Some(1), ..params }).unwrap();
-        let of = |model| evaluate_against(&Arc::new(model), &set).relative_error.unwrap();
+        let whole = learn(&set, &ParameterizationParams { parts: Some(1), ..params }).unwrap();
+        let of =
+            |model| evaluate_against(&Arc::new(model), &set, &Unwatched).unwrap().relative_error.unwrap();
         errors.push(of(fit.model));
         println!(
             "{limit} signals: {} parts {:.3}, whole skin {:.3}",
-            fit.parts.len(),
+            fit.learnt.parameterization().unwrap().parts.len(),
             errors[errors.len() - 1],
             of(whole.model.clone())
         );
@@ -144,7 +143,7 @@ fn no_vertex_has_more_signals_than_allowed() {
     }
     assert!(errors[0] > errors[1] && errors[1] > errors[2], "{errors:?}");
     let total = ParameterizationParams { most_signals: Some(9), ..ParameterizationParams::default() };
-    assert!(fit_parameterization(&set, &total).unwrap().model.component_count() <= 9);
+    assert!(learn(&set, &total).unwrap().model.component_count() <= 9);
 }
 
 /// Parts driven by their own joints predict other poses better than the whole hand does.
@@ -199,11 +198,11 @@ fn parts_never_separate() {
     let character = hand(3000).unwrap();
     let set = frames(&character, 40, 5);
     let params = ParameterizationParams { parts: Some(8), ..ParameterizationParams::default() };
-    let fit = fit_parameterization(&set, &params).unwrap();
+    let fit = learn(&set, &params).unwrap();
     let poses: Vec<&Pose> = set.examples().iter().map(|example| &example.pose).collect();
     let (across, inside) = jumps(&fit.model, &poses);
     // Borders lie at the joints, where true corrections are steepest: they are measured on the same edges.
-    let true_corrections = skinned_displacements(&set, BaseSkinning::LinearBlend);
+    let true_corrections = skinned_displacements(&set, BaseSkinning::LinearBlend, &Unwatched).unwrap();
     let mut parts = vec![Vec::new(); character.rig.vertex_count()];
     for (index, layer) in fit.model.layers().iter().enumerate() {
         for &vertex in &layer.support {
@@ -226,9 +225,12 @@ fn parts_never_separate() {
     }
     println!(
         "{} parts: jump across borders {across:.2e} (true {true_across:.2e}), inside {inside:.2e}",
-        fit.parts.len()
+        fit.learnt.parameterization().unwrap().parts.len()
     );
-    assert!(fit.parts.len() > 1 && across > 0.0 && across <= 1.1 * true_across, "{across} {true_across}");
+    assert!(
+        fit.learnt.parameterization().unwrap().parts.len() > 1 && across > 0.0 && across <= 1.1 * true_across,
+        "{across} {true_across}"
+    );
 
     // Rigid weights jump; the masks of parts must not.
     let rig = tube();
@@ -244,7 +246,7 @@ fn parts_never_separate() {
     );
     let set = ExampleSet::new(rigid, sweeps(&rig).examples().to_vec()).unwrap();
     let params = ParameterizationParams { parts: Some(3), ..ParameterizationParams::default() };
-    let fit = fit_parameterization(&set, &params).unwrap();
+    let fit = learn(&set, &params).unwrap();
     for vertex in 0..rig.vertex_count() as u32 {
         let held = fit.model.layers().iter().filter(|layer| layer.support.contains(&vertex)).count();
         assert!(held >= 1, "every vertex belongs to some part");
@@ -272,8 +274,7 @@ fn where_the_character_stands_does_not_matter() {
         })
         .collect();
     let moved = ExampleSet::new(rig.clone(), moved).unwrap();
-    let (here, there) =
-        (fit_parameterization(&set, &exact()).unwrap(), fit_parameterization(&moved, &exact()).unwrap());
+    let (here, there) = (learn(&set, &exact()).unwrap(), learn(&moved, &exact()).unwrap());
     for layer in here.model.layers().iter().chain(there.model.layers()) {
         for group in &layer.driver.groups {
             assert!(!matches!(group.source, FeatureSource::Joint { joint: 0, .. }));
@@ -292,8 +293,12 @@ fn poses_that_span_little_are_no_trouble() {
     let truth = set_of(&rig, (1..=7).map(|step| bent(0.2 * f64::from(step) + 0.1)).collect());
     let found = error(&set, &truth, &ParameterizationParams::default());
     assert!(found < 0.05, "{found}");
-    let fit = fit_parameterization(&set, &ParameterizationParams::default()).unwrap();
-    assert!(fit.parts.iter().all(|part| part.drivers == ["elbow"]), "{:?}", fit.parts);
+    let fit = learn(&set, &ParameterizationParams::default()).unwrap();
+    assert!(
+        fit.learnt.parameterization().unwrap().parts.iter().all(|part| part.drivers == ["elbow"]),
+        "{:?}",
+        fit.learnt.parameterization().unwrap().parts
+    );
 
     // Fewer frames than angles.
     let character = hand(1500).unwrap();
@@ -325,8 +330,7 @@ fn poses_that_span_little_are_no_trouble() {
         ..set.examples()[0].clone()
     };
     let still = ExampleSet::new(rig.clone(), vec![still]);
-    let refused =
-        still.map_err(ParameterizationError::from).and_then(|set| fit_parameterization(&set, &exact()));
+    let refused = still.map_err(FitError::from).and_then(|set| learn(&set, &exact()));
     assert!(refused.is_err());
 }
 
@@ -340,9 +344,10 @@ fn many_frames_are_met_by_fewer_centres() {
     };
     let set = set_of(&rig, (0..300).map(at).collect());
     let params = ParameterizationParams { most_centres: 40, ..ParameterizationParams::default() };
-    let fit = fit_parameterization(&set, &params).unwrap();
-    assert!(fit.parts.iter().all(|part| part.centre_count <= 40));
-    let found = evaluate_against(&Arc::new(fit.model.clone()), &set).relative_error.unwrap();
+    let fit = learn(&set, &params).unwrap();
+    assert!(fit.learnt.parameterization().unwrap().parts.iter().all(|part| part.centre_count <= 40));
+    let found =
+        evaluate_against(&Arc::new(fit.model.clone()), &set, &Unwatched).unwrap().relative_error.unwrap();
     println!("300 frames on 40 centres: {found:.4}");
     assert!(found < 0.05, "{found}");
     assert!(furthest(&shape(&fit.model, &rig.rest_pose()), rig.mesh().positions()) < 1e-5);
@@ -357,7 +362,7 @@ fn coordinates_may_have_signals_of_their_own() {
         signals_per_vertex: Some(4),
         ..ParameterizationParams::default()
     };
-    let fit = fit_parameterization(&set, &params).unwrap();
+    let fit = learn(&set, &params).unwrap();
     assert!(fit.model.most_tuples_per_vertex() <= 12);
     for layer in fit.model.layers() {
         for component in 0..layer.component_count() {
@@ -438,7 +443,7 @@ fn senseless_parameters_are_refused() {
             "ridge",
         ),
     ] {
-        let message = fit_parameterization(&set, &params).unwrap_err().to_string();
+        let message = learn(&set, &params).unwrap_err().to_string();
         assert!(message.contains(word), "{message}");
     }
 }
@@ -461,10 +466,10 @@ fn a_large_skin_is_fitted_in_seconds() {
         best
     };
     let pulling = time("pulling back", &|| {
-        skinned_displacements(&set, BaseSkinning::LinearBlend);
+        skinned_displacements(&set, BaseSkinning::LinearBlend, &Unwatched).unwrap();
     });
     let whole = time("39,808 vertices, 55 frames", &|| {
-        fit_parameterization(&set, &ParameterizationParams::default()).unwrap();
+        learn(&set, &ParameterizationParams::default()).unwrap();
     });
     // Seconds are those of the machine; most of them go into pulling the frames back.
     assert!(whole < 4.0 * pulling, "{whole} {pulling}");
@@ -497,9 +502,15 @@ fn borders_of_parts_are_as_smooth_as_the_rest() {
     });
     let set = ExampleSet::new(rig.clone(), examples.collect()).unwrap();
     let params = ParameterizationParams { parts: Some(8), ..ParameterizationParams::default() };
-    let fit = fit_parameterization(&set, &params).unwrap();
+    let fit = learn(&set, &params).unwrap();
     let poses: Vec<&Pose> = set.examples().iter().map(|example| &example.pose).collect();
     let (across, inside) = jumps(&fit.model, &poses);
-    println!("{} parts: across borders {across:.2e}, inside {inside:.2e}", fit.parts.len());
-    assert!(fit.parts.len() > 1 && across > 0.0 && across <= inside, "{across} {inside}");
+    println!(
+        "{} parts: across borders {across:.2e}, inside {inside:.2e}",
+        fit.learnt.parameterization().unwrap().parts.len()
+    );
+    assert!(
+        fit.learnt.parameterization().unwrap().parts.len() > 1 && across > 0.0 && across <= inside,
+        "{across} {inside}"
+    );
 }

@@ -1,19 +1,20 @@
-//! Pose space deformation: exact at the examples, zero at rest, gone far away; layers and sessions.
+//! Pose space deformation: exact at the examples, zero at rest, gone far away; layers.
 
+use crate::support::{learn, learn_on};
 use std::sync::Arc;
 
 use crate::support::psd::{REST, fixed, largest_miss, layered, setting, shape};
 use eigenskin_characters::tube::{AROUND, RINGS, pose, set_of, sweeps, tube};
 use eigenskin_core::driver::{FeatureScale, Interpolant, Representation};
 use eigenskin_core::evaluate::Evaluator;
-use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::{DMat3, DVec3, Vec3};
 use eigenskin_core::model::{Frame, Model};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::drivers::{RbfParams, Ridge};
-use eigenskin_fit::method::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
-use eigenskin_fit::method::{PsdError, PsdFit, PsdParams, PsdSession, fit_psd};
+use eigenskin_fit::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
+use eigenskin_fit::method::{Fit, FitError, PsdParams};
 use proptest::prelude::*;
 
 #[test]
@@ -38,14 +39,14 @@ fn examples_are_exact_and_rest_is_rest_in_every_variant() {
             for base in bases {
                 for interpolation in &interpolations {
                     let interpolation = interpolation.clone();
-                    let params =
-                        PsdParams { base: base.into(), deltas, interpolation, ..PsdParams::default() };
-                    let fit = fit_psd(set, &params).unwrap();
-                    let model = Arc::new(fit.model);
+                    let params = PsdParams { deltas, interpolation, ..PsdParams::default() };
+                    let fit = learn_on(&base.into(), set, &params).unwrap();
+                    let told = fit.learnt.psd().unwrap();
+                    let model = Arc::new(fit.model.clone());
                     let miss = largest_miss(&model, set);
                     assert!(miss < 1e-6, "{base:?} {deltas:?} {:?}: {miss:e}", params.interpolation);
-                    assert!(fit.spaces.iter().flat_map(|s| &s.drivers).all(|d| d.miss < 1e-9));
-                    assert!(fit.examples.iter().all(|e| e.unreachable < 4e-6 && e.largest_delta > 1e-3));
+                    assert!(told.spaces.iter().flat_map(|s| &s.drivers).all(|d| d.miss < 1e-9));
+                    assert!(told.examples.iter().all(|e| e.unreachable < 4e-6 && e.largest_delta > 1e-3));
                     let at_rest = shape(&model, &rig.rest_pose().moved_by(global));
                     for (found, rest) in at_rest.iter().zip(rig.mesh().positions()) {
                         let expected = global.transform_point3(rest.as_dvec3()).as_vec3();
@@ -72,12 +73,12 @@ fn only_vertices_that_moved_take_part() {
     let mut set = layered().examples().to_vec();
     // One vertex is sculpted in one example only.
     let still = PsdParams::default();
-    let skinned = Arc::new(Model::without_corrections(rig.clone(), still.base.clone()));
+    let skinned = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
     for example in &mut set {
         example.positions = shape(&skinned, &example.pose);
     }
     set[1].positions[40] += Vec3::new(0.0, 0.2, 0.0);
-    let fit = fit_psd(&ExampleSet::new(rig, set).unwrap(), &still).unwrap();
+    let fit = learn(&ExampleSet::new(rig, set).unwrap(), &still).unwrap();
     let used: Vec<(&str, &[u32], usize)> = fit
         .model
         .layers()
@@ -88,26 +89,30 @@ fn only_vertices_that_moved_take_part() {
     // back what the elbow's layer would add at their examples.
     assert_eq!(used[0], ("elbow", &[40][..], 1));
     assert!(used.iter().all(|layer| layer.1 == [40]));
-    assert_eq!(fit.spaces.iter().map(|s| s.vertex_count).collect::<Vec<_>>(), [1, 0, 1, 0, 1]);
+    assert_eq!(
+        fit.learnt.psd().unwrap().spaces.iter().map(|s| s.vertex_count).collect::<Vec<_>>(),
+        [1, 0, 1, 0, 1]
+    );
 }
 
 #[test]
 fn spaces_stand_narrow_first_whatever_the_order_of_examples() {
     let set = layered();
-    let names = |fit: &PsdFit| fit.spaces.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
-    let fit = fit_psd(&set, &PsdParams::default()).unwrap();
+    let names =
+        |fit: &Fit| fit.learnt.psd().unwrap().spaces.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    let fit = learn(&set, &PsdParams::default()).unwrap();
     let expected = ["elbow", "wrist", "elbow + wrist", "wrist + heavy", "elbow + wrist + heavy"];
     assert_eq!(names(&fit), expected);
-    assert_eq!(fit.spaces[2].examples, ["both", "both back"]);
+    assert_eq!(fit.learnt.psd().unwrap().spaces[2].examples, ["both", "both back"]);
     // "wrist" looks like no other from here; the elbow's examples lie on the other axis.
-    assert_eq!(fit.spaces[2].anchors, ["elbow", "elbow half", "wrist"]);
+    assert_eq!(fit.learnt.psd().unwrap().spaces[2].anchors, ["elbow", "elbow half", "wrist"]);
     let somewhere = pose(set.rig(), DVec3::Y * 0.7, DVec3::Z * 0.3, 0.5);
     let expected_shape = shape(&Arc::new(fit.model), &somewhere);
     for order in [[6, 5, 4, 3, 2, 1, 0], [3, 0, 6, 1, 5, 2, 4]] {
         let shuffled = set.select(&order).unwrap();
         for space_order in [SpaceOrder::NarrowFirst, SpaceOrder::Listed(vec![vec!["wrist".into()]])] {
             let params = PsdParams { order: space_order.clone(), ..PsdParams::default() };
-            let fit = fit_psd(&shuffled, &params).unwrap();
+            let fit = learn(&shuffled, &params).unwrap();
             let found = names(&fit);
             let model = Arc::new(fit.model);
             assert!(largest_miss(&model, &shuffled) < 1e-6);
@@ -127,7 +132,7 @@ fn spaces_stand_narrow_first_whatever_the_order_of_examples() {
 fn a_wider_layer_leaves_older_examples_alone() {
     let set = layered().select(&[1, 2, 0]).unwrap();
     let params = PsdParams { interpolation: fixed(0.8), ..PsdParams::default() };
-    let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+    let model = Arc::new(learn(&set, &params).unwrap().model);
     let mut evaluator = Evaluator::new(model.clone());
     let weights = |evaluator: &mut Evaluator, pose: &Pose| evaluator.drive(pose).to_vec();
     // The wrist's own layer where "both" holds the wrist: centres at 0 and 0.8, seen from 0.7.
@@ -140,7 +145,7 @@ fn a_wider_layer_leaves_older_examples_alone() {
     }
     // The same layer as its own kernels alone would have it: one centre besides rest.
     let alone = layered().select(&[0]).unwrap();
-    let mut alone = Evaluator::new(Arc::new(fit_psd(&alone, &params).unwrap().model));
+    let mut alone = Evaluator::new(Arc::new(learn(&alone, &params).unwrap().model));
     assert!(weights(&mut alone, &set.examples()[0].pose)[0] > 0.5);
 }
 
@@ -149,19 +154,19 @@ fn a_later_space_that_cannot_tell_examples_apart_is_refused_naming_both() {
     let set = layered();
     let listed = vec![vec!["wrist".to_string(), "elbow".to_string()], vec!["elbow".to_string()]];
     let params = PsdParams { order: SpaceOrder::Listed(listed), ..PsdParams::default() };
-    match fit_psd(&set, &params).unwrap_err() {
-        PsdError::LayerConflict { space, earlier, later } => {
+    match learn(&set, &params).unwrap_err() {
+        FitError::LayerConflict { space, earlier, later } => {
             assert_eq!((space.as_str(), earlier.as_str(), later.as_str()), ("elbow", "both", "elbow"));
         }
         other => panic!("{other}"),
     }
     // Given in this order the same; "both back" bends the elbow by an angle of its own.
     let params = PsdParams { order: SpaceOrder::AsGiven, ..PsdParams::default() };
-    assert!(matches!(fit_psd(&set, &params), Err(PsdError::LayerConflict { .. })));
+    assert!(matches!(learn(&set, &params), Err(FitError::LayerConflict { .. })));
     let told_apart = set.select(&[5, 1, 2]).unwrap();
-    let fit = fit_psd(&told_apart, &params).unwrap();
-    assert_eq!(fit.spaces[0].name, "elbow + wrist");
-    assert_eq!(fit.spaces[1].anchors, ["both back"]);
+    let fit = learn(&told_apart, &params).unwrap();
+    assert_eq!(fit.learnt.psd().unwrap().spaces[0].name, "elbow + wrist");
+    assert_eq!(fit.learnt.psd().unwrap().spaces[1].anchors, ["both back"]);
     assert!(largest_miss(&Arc::new(fit.model), &told_apart) < 1e-6);
 }
 
@@ -172,7 +177,7 @@ fn radii_by_hand() {
     let set = set_of(&rig, vec![setting("a", 0.5, 0.0, REST), setting("b", 1.2, 0.0, REST)]);
     let radii = [("b".to_string(), 0.9)].into();
     let params = PsdParams { interpolation: fixed(0.4), radii, ..PsdParams::default() };
-    let mut evaluator = Evaluator::new(Arc::new(fit_psd(&set, &params).unwrap().model));
+    let mut evaluator = Evaluator::new(Arc::new(learn(&set, &params).unwrap().model));
     let centres = [(0.0, 0.4), (0.5, 0.4), (1.2, 0.9)];
     let phi = |x: f64| centres.map(|(c, w)| (-(x - c) * (x - c) / (2.0 * w * w)).exp());
     let rows = [phi(0.0), phi(0.5), phi(1.2)];
@@ -201,7 +206,7 @@ fn radii_per_axis_and_mahalanobis_by_hand() {
     let diagonal = DMat3::from_diagonal(radii.recip());
     for (feature, scale) in [(PoseFeature::radii("elbow", radii), diagonal), (matrix, shear)] {
         let params = PsdParams { interpolation: fixed(1.0), features: vec![feature], ..PsdParams::default() };
-        let mut evaluator = Evaluator::new(Arc::new(fit_psd(&set, &params).unwrap().model));
+        let mut evaluator = Evaluator::new(Arc::new(learn(&set, &params).unwrap().model));
         for here in [bend * 0.5, DVec3::new(-0.2, 0.7, 0.4), DVec3::new(0.9, 0.0, 0.1)] {
             let phi = |v: DVec3| (-0.5 * (scale * v).length_squared()).exp();
             let between = phi(bend);
@@ -222,11 +227,11 @@ fn corrections_decay() {
         vec![setting("a", 0.4, 0.0, REST), setting("b", 0.9, 0.0, REST), setting("c", 1.3, 0.0, REST)],
     );
     let params = PsdParams { interpolation: fixed(sigma), ..PsdParams::default() };
-    let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+    let model = Arc::new(learn(&set, &params).unwrap().model);
     let layer = &model.layers()[0];
     let Interpolant::Rbf { coefficients, .. } = &layer.driver.interpolant else { panic!() };
     let count = layer.support.len();
-    let plain = Arc::new(Model::without_corrections(rig.clone(), params.base));
+    let plain = Arc::new(Model::without_corrections(rig.clone(), BaseSkinning::LinearBlend));
     let mut largest = 0f64;
     for turn in [-0.75, 1.3 + 0.75, 2.5, -1.5] {
         let there = pose(&rig, DVec3::Y * turn, DVec3::ZERO, REST);
@@ -249,9 +254,9 @@ fn corrections_decay() {
 
     // One example, automatic width: 5σ away in every direction.
     let one = set_of(&rig, vec![setting("a", 0.4, 0.0, REST)]);
-    let fit = fit_psd(&one, &PsdParams::default()).unwrap();
-    let sigma = fit.spaces[0].drivers[0].width;
-    let delta = fit.examples[0].largest_delta;
+    let fit = learn(&one, &PsdParams::default()).unwrap();
+    let sigma = fit.learnt.psd().unwrap().spaces[0].drivers[0].width;
+    let delta = fit.learnt.psd().unwrap().examples[0].largest_delta;
     let model = Arc::new(fit.model);
     for turn in [0.4 + 5.0 * sigma, 0.4 - 5.0 * sigma] {
         let there = pose(&rig, DVec3::Y * turn, DVec3::ZERO, REST);
@@ -272,7 +277,7 @@ fn weights_can_be_clamped() {
     let far = pose(set.rig(), DVec3::Y * 2.9, DVec3::Z * 2.9, 9.0);
     let range = |clamp_margin| {
         let params = PsdParams { clamp_margin, interpolation: linear.clone(), ..PsdParams::default() };
-        let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+        let model = Arc::new(learn(&set, &params).unwrap().model);
         assert!(largest_miss(&model, &set) < 1e-6);
         let mut evaluator = Evaluator::new(model);
         let weights = evaluator.drive(&far).to_vec();
@@ -299,59 +304,11 @@ fn normals_come_along() {
         }
         worst
     };
-    let with = Arc::new(fit_psd(&set, &PsdParams::default()).unwrap().model);
+    let with = Arc::new(learn(&set, &PsdParams::default()).unwrap().model);
     let without = PsdParams { normals: false, ..PsdParams::default() };
-    let without = Arc::new(fit_psd(&set, &without).unwrap().model);
+    let without = Arc::new(learn(&set, &without).unwrap().model);
     assert!(angle(&with) < 0.1, "{}", angle(&with));
     assert!(angle(&without) > 5.0, "{}", angle(&without));
-}
-
-#[test]
-fn a_session_ends_where_a_fresh_fit_does() {
-    let set = layered();
-    for prototypes in [None, Some(PrototypeParams { count: 3, ..PrototypeParams::default() })] {
-        let params = PsdParams { prototypes, ..PsdParams::default() };
-        let mut session = PsdSession::new(&set, params.clone()).unwrap();
-        let fresh = |examples: Vec<Example>| {
-            fit_psd(&ExampleSet::new(set.rig().clone(), examples).unwrap(), &params).unwrap().model
-        };
-        assert_eq!(session.fit().unwrap().model, fresh(set.examples().to_vec()));
-        // Another shape at another pose.
-        let mut changed = set.examples().to_vec();
-        changed[3] = set_of(set.rig(), vec![setting("elbow half", 0.4, 0.0, REST)]).examples()[0].clone();
-        changed[3].positions[30].y += 0.1;
-        session.put(changed[3].clone()).unwrap();
-        assert_eq!(session.fit().unwrap().model, fresh(changed.clone()));
-        // Muted, and taken back.
-        session.mute("both", true).unwrap();
-        assert_eq!(session.fit().unwrap().model, fresh(changed[1..].to_vec()));
-        session.mute("both", false).unwrap();
-        assert_eq!(session.fit().unwrap().model, fresh(changed.clone()));
-        // Out, and in again at the end.
-        let out = session.remove("wrist").unwrap();
-        let mut reordered = changed.clone();
-        reordered.remove(2);
-        assert_eq!(session.fit().unwrap().model, fresh(reordered.clone()));
-        reordered.push(out.clone());
-        session.put(out).unwrap();
-        assert_eq!(session.fit().unwrap().model, fresh(reordered.clone()));
-        assert!(matches!(session.mute("nobody", true), Err(PsdError::UnknownExample { .. })));
-        // Another name, with the radius that belongs to it.
-        session.set_params(PsdParams { radii: [("all".to_string(), 0.5)].into(), ..params.clone() }).unwrap();
-        let before = session.fit().unwrap();
-        session.rename("all", "everything").unwrap();
-        assert_eq!(session.fit().unwrap().model, before.model);
-        assert!(session.rename("everything", "both").is_err() && session.rename("all", "x").is_err());
-        session.rename("everything", "all").unwrap();
-        // Other settings, with and without new deltas; mutes stay.
-        session.mute("both", true).unwrap();
-        for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
-            let params = PsdParams { base: base.into(), interpolation: fixed(0.6), ..params.clone() };
-            session.set_params(params.clone()).unwrap();
-            let examples = ExampleSet::new(set.rig().clone(), reordered[1..].to_vec()).unwrap();
-            assert_eq!(session.fit().unwrap().model, fit_psd(&examples, &params).unwrap().model);
-        }
-    }
 }
 
 #[test]
@@ -360,7 +317,7 @@ fn one_and_two_threads_give_the_same_bits() {
     let params = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
     let fit_with = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| fit_psd(&set, &params).unwrap().model)
+        pool.install(|| learn(&set, &params).unwrap().model)
     };
     assert_eq!(fit_with(1), fit_with(2));
 }
@@ -375,7 +332,7 @@ fn seam_duplicates_never_separate() {
         }
     }
     let set = ExampleSet::new(rig.clone(), examples).unwrap();
-    let model = Arc::new(fit_psd(&set, &PsdParams::default()).unwrap().model);
+    let model = Arc::new(learn(&set, &PsdParams::default()).unwrap().model);
     let found = shape(&model, &pose(&rig, DVec3::Y * 0.7, DVec3::Z * 0.3, 0.5));
     for ring in 0..RINGS {
         assert_eq!(found[ring * AROUND], found[ring * AROUND + AROUND - 1]);
@@ -411,8 +368,8 @@ proptest! {
         let settings = named.map(|(i, &(elbow, wrist, heavy))| setting(&format!("{i}"), elbow, wrist, REST + heavy));
         let set = set_of(&tube(), settings.collect());
         let deltas = if forward { DeltaSpace::Forward { frame: Frame::Root } } else { DeltaSpace::Inverse };
-        let fit = fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
-        let listed: usize = fit.spaces.iter().map(|space| space.examples.len()).sum();
+        let fit = learn(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
+        let listed: usize = fit.learnt.psd().unwrap().spaces.iter().map(|space| space.examples.len()).sum();
         prop_assert_eq!(listed, kept.len());
         let miss = largest_miss(&Arc::new(fit.model), &set);
         prop_assert!(miss < 1e-5, "{:e}: {:?}", miss, kept);

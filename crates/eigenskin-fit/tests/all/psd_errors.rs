@@ -1,5 +1,6 @@
 //! What pose space deformation refuses, and how it says so.
 
+use crate::support::learn;
 use std::sync::Arc;
 
 use crate::support::psd::{REST, fixed, setting, shape};
@@ -9,11 +10,11 @@ use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::glam::DVec3;
 use eigenskin_core::model::Frame;
 use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
-use eigenskin_fit::method::psd::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
-use eigenskin_fit::method::{PsdError, PsdParams, PsdSession, fit_psd};
+use eigenskin_fit::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
+use eigenskin_fit::method::{FitError, PsdParams};
 
-fn refused(settings: Vec<(String, DVec3, DVec3, f64)>, params: &PsdParams) -> PsdError {
-    fit_psd(&set_of(&tube(), settings), params).unwrap_err()
+fn refused(settings: Vec<(String, DVec3, DVec3, f64)>, params: &PsdParams) -> FitError {
+    learn(&set_of(&tube(), settings), params).unwrap_err()
 }
 
 #[test]
@@ -25,16 +26,16 @@ fn bad_examples_are_refused_by_name() {
         example
     };
     let fit = |examples: Vec<Example>| {
-        fit_psd(&ExampleSet::new(rig.clone(), examples).unwrap(), &PsdParams::default())
+        learn(&ExampleSet::new(rig.clone(), examples).unwrap(), &PsdParams::default())
     };
     assert!(matches!(
         fit(vec![pushed("still", 0.0, 0.1), pushed("a", 0.5, 0.0)]).unwrap_err(),
-        PsdError::Examples(ExamplesError::MovedAtRest { name, vertex: 5, .. }) if name == "still"
+        FitError::Examples(ExamplesError::MovedAtRest { name, vertex: 5, .. }) if name == "still"
     ));
     // Nearly at rest: less than a joint is known to have moved.
     assert!(matches!(
         fit(vec![pushed("nearly still", 5e-5, 0.1), pushed("a", 0.5, 0.0)]).unwrap_err(),
-        PsdError::Examples(ExamplesError::MovedAtRest { name, .. }) if name == "nearly still"
+        FitError::Examples(ExamplesError::MovedAtRest { name, .. }) if name == "nearly still"
     ));
     let error = fit(vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 0.1)]).unwrap_err().to_string();
     assert!(error.contains("\"a\"") && error.contains("\"b\"") && error.contains("vertex 5"), "{error}");
@@ -45,17 +46,10 @@ fn bad_examples_are_refused_by_name() {
     let ridge = PsdInterpolation::Rbf(RbfParams { ridge: Ridge::Fixed(1e-3), ..RbfParams::default() });
     let set = ExampleSet::new(rig.clone(), vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 0.1)]).unwrap();
     let params = PsdParams { interpolation: ridge, ..PsdParams::default() };
-    let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+    let model = Arc::new(learn(&set, &params).unwrap().model);
     let between = shape(&model, &set.examples()[0].pose)[5].z - set.examples()[0].positions[5].z;
     assert!((between - 0.05).abs() < 0.005, "{between}");
-    assert!(matches!(fit(vec![pushed("r", 0.0, 0.0)]).unwrap_err(), PsdError::NothingMoves));
-    let mut short = pushed("short", 0.5, 0.0);
-    short.positions.pop();
-    let mut session = PsdSession::new(&set, params).unwrap();
-    assert!(matches!(
-        session.put(short).unwrap_err(),
-        PsdError::Examples(ExamplesError::VertexCount { name, .. }) if name == "short"
-    ));
+    assert!(matches!(fit(vec![pushed("r", 0.0, 0.0)]).unwrap_err(), FitError::NothingMoves));
 }
 
 #[test]
@@ -67,13 +61,13 @@ fn bad_parameters_are_refused_with_what_is_wrong() {
     };
     let one = FeatureScale::One(1.0);
     let unknown = refused(bend(), &feature("elbows", Representation::Rotation, one));
-    assert!(matches!(&unknown, PsdError::UnknownMover { name, .. } if name == "elbows"));
+    assert!(matches!(&unknown, FitError::UnknownMover { name, .. } if name == "elbows"));
     assert!(unknown.to_string().contains("elbow, wrist, heavy"), "{unknown}");
     for params in [
         feature("root", Representation::Rotation, one),
         PsdParams { order: SpaceOrder::Listed(vec![vec!["root".into()]]), ..PsdParams::default() },
     ] {
-        assert!(matches!(refused(bend(), &params), PsdError::UnknownMover { .. }));
+        assert!(matches!(refused(bend(), &params), FitError::UnknownMover { .. }));
     }
     for params in [
         feature("elbow", Representation::Scalar, one),
@@ -82,27 +76,27 @@ fn bad_parameters_are_refused_with_what_is_wrong() {
         feature("elbow", Representation::Rotation, FeatureScale::One(-1.0)),
         PsdParams { features: vec![PoseFeature::radii("elbow", DVec3::ZERO)], ..PsdParams::default() },
     ] {
-        assert!(matches!(refused(bend(), &params), PsdError::Feature { .. }), "{params:?}");
+        assert!(matches!(refused(bend(), &params), FitError::Feature { .. }), "{params:?}");
     }
     // A hinge about x does not see a bend about y.
     let blind = feature("elbow", Representation::HingeAngle { axis: DVec3::X }, one);
     assert!(
-        matches!(refused(bend(), &blind), PsdError::Indistinct { first, second, .. } if first == "rest" && second == "a")
+        matches!(refused(bend(), &blind), FitError::Indistinct { first, second, .. } if first == "rest" && second == "a")
     );
     for radius in [0.0, -1.0, f64::NAN] {
         let params = PsdParams { radii: [("a".to_string(), radius)].into(), ..PsdParams::default() };
-        assert!(matches!(refused(bend(), &params), PsdError::Radius { example, .. } if example == "a"));
+        assert!(matches!(refused(bend(), &params), FitError::Radius { example, .. } if example == "a"));
         let params = PsdParams { interpolation: fixed(radius), ..PsdParams::default() };
-        assert!(matches!(refused(bend(), &params), PsdError::Interpolation(_)));
+        assert!(matches!(refused(bend(), &params), FitError::Interpolation(_)));
     }
     let params = PsdParams { radii: [("z".to_string(), 1.0)].into(), ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::UnknownExample { name, .. } if name == "z"));
+    assert!(matches!(refused(bend(), &params), FitError::UnknownExample { name, .. } if name == "z"));
     let params = PsdParams { interpolation: fixed(1e7), ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::TooClose { .. }));
+    assert!(matches!(refused(bend(), &params), FitError::TooClose { .. }));
     let per_centre =
         PsdInterpolation::Rbf(RbfParams { width: Width::PerCentre(vec![1.0]), ..RbfParams::default() });
     let params = PsdParams { interpolation: per_centre, ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::WidthPerCentre));
+    assert!(matches!(refused(bend(), &params), FitError::WidthPerCentre));
     for params in [
         PsdParams { threshold: -1.0, ..PsdParams::default() },
         PsdParams { clamp_margin: Some(f64::NAN), ..PsdParams::default() },
@@ -119,8 +113,8 @@ fn bad_parameters_are_refused_with_what_is_wrong() {
             ..PsdParams::default()
         },
     ] {
-        assert!(matches!(refused(bend(), &params), PsdError::Parameter { .. }), "{params:?}");
+        assert!(matches!(refused(bend(), &params), FitError::Parameter { .. }), "{params:?}");
     }
     let params = PsdParams { deltas: DeltaSpace::Forward { frame: Frame::Joint(9) }, ..PsdParams::default() };
-    assert!(matches!(refused(bend(), &params), PsdError::Model(_)));
+    assert!(matches!(refused(bend(), &params), FitError::Model(_)));
 }

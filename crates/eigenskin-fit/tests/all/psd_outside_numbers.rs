@@ -1,5 +1,6 @@
 //! Pose space deformation against numbers that scipy's `RBFInterpolator` gave (fixtures/make_fixtures.py).
 
+use crate::support::learn;
 use std::sync::Arc;
 
 use eigenskin_core::driver::Kernel;
@@ -12,8 +13,8 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::weights::SkinWeights;
 use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
-use eigenskin_fit::method::psd::PsdInterpolation;
-use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_fit::method::PsdInterpolation;
+use eigenskin_fit::method::PsdParams;
 use serde_json::Value;
 
 fn rows(value: &Value) -> Vec<Vec<f64>> {
@@ -64,7 +65,7 @@ fn weights_and_vertices_agree_with_scipy() {
         };
         let params = PsdParams { interpolation: PsdInterpolation::Rbf(rbf), ..PsdParams::default() };
         let set = ExampleSet::new(rig.clone(), examples).unwrap();
-        let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+        let model = Arc::new(learn(&set, &params).unwrap().model);
         let expected = rows(&case["weights"]).into_iter().zip(rows(&case["displacements"]));
         for (query, (weights, displacements)) in rows(&case["queries"]).iter().zip(expected) {
             let mut found = Vec::new();

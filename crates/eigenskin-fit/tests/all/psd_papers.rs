@@ -1,5 +1,6 @@
 //! What the papers claim of pose space deformation, on small shapes and on the built-in arm.
 
+use crate::support::learn;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_fit::drivers::{RbfParams, Ridge};
-use eigenskin_fit::method::psd::{DeltaSpace, PsdInterpolation};
-use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_fit::method::PsdParams;
+use eigenskin_fit::method::{DeltaSpace, PsdInterpolation};
 
 fn shape(model: &Arc<Model>, pose: &Pose) -> Vec<Vec3> {
     let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];
@@ -73,7 +74,7 @@ fn directions_turn_under_inverse_and_stay_under_forward_deltas() {
         // The frame of the heaviest joint turns wholly or not at all (at ½ the first listed counts).
         (DeltaSpace::Forward { frame: Frame::HeaviestJoint }, [1.0, 0.0, 0.0]),
     ] {
-        let model = Arc::new(fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap().model);
+        let model = Arc::new(learn(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap().model);
         for degrees in [30f64, 45.0, 60.0, 90.0] {
             let angle = degrees.to_radians();
             let found = shape(&model, &turned(angle));
@@ -117,8 +118,12 @@ fn what_skinning_collapses_is_told_and_added_after_it() {
     )
     .unwrap();
     for (deltas, lost) in [(DeltaSpace::Inverse, 0.5), (DeltaSpace::Forward { frame: Frame::Root }, 0.0)] {
-        let fit = fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
-        assert!((fit.examples[0].unreachable - lost).abs() < 1e-5, "{}", fit.examples[0].unreachable);
+        let fit = learn(&set, &PsdParams { deltas, ..PsdParams::default() }).unwrap();
+        assert!(
+            (fit.learnt.psd().unwrap().examples[0].unreachable - lost).abs() < 1e-5,
+            "{}",
+            fit.learnt.psd().unwrap().examples[0].unreachable
+        );
         let before = fit.model.layers().iter().filter(|layer| layer.stage == Stage::BeforeSkinning);
         let before =
             Model::new(set.rig().clone(), BaseSkinning::LinearBlend, before.cloned().collect()).unwrap();
@@ -181,7 +186,7 @@ fn three_examples_mend_the_arm() {
             })
             .collect();
         let set = ExampleSet::new(character.rig.clone(), sculpts).unwrap();
-        Arc::new(fit_psd(&set, &PsdParams::default()).unwrap().model)
+        Arc::new(learn(&set, &PsdParams::default()).unwrap().model)
     };
     let model = fitted(&three);
     let finer = fitted(&[three, six].concat());
@@ -219,7 +224,7 @@ fn expression(rig: &Arc<Rig>, name: &str, controls: &[f64], moved: [f32; 3]) -> 
 
 fn face_model(rig: &Arc<Rig>, examples: Vec<Example>, interpolation: PsdInterpolation) -> Arc<Model> {
     let set = ExampleSet::new(rig.clone(), examples).unwrap();
-    Arc::new(fit_psd(&set, &PsdParams { interpolation, ..PsdParams::default() }).unwrap().model)
+    Arc::new(learn(&set, &PsdParams { interpolation, ..PsdParams::default() }).unwrap().model)
 }
 
 fn tip(model: &Arc<Model>, controls: &[f64]) -> DVec3 {
@@ -292,7 +297,13 @@ fn shape_interpolation_is_linear_and_meets_one_expression_per_axis() {
     let crowded = vec![both[0].clone(), expression(&rig, "half", &[0.4, 0.0], [0.0, 0.2, 0.0])];
     let set = ExampleSet::new(rig, crowded).unwrap();
     let fit = |interpolation| {
-        fit_psd(&set, &PsdParams { interpolation, ..PsdParams::default() }).unwrap().spaces[0].drivers[0]
+        learn(&set, &PsdParams { interpolation, ..PsdParams::default() })
+            .unwrap()
+            .learnt
+            .psd()
+            .unwrap()
+            .spaces[0]
+            .drivers[0]
     };
     assert!(fit(PsdInterpolation::Linear).miss > 0.3);
     assert!(fit(PsdInterpolation::default()).miss < 1e-12);

@@ -1,5 +1,6 @@
 //! Weighted pose space deformation: exact, seamless, and blind to far joints.
 
+use crate::support::learn;
 use std::sync::Arc;
 
 use crate::support::psd::{REST, fixed, largest_miss, layered, setting, shape};
@@ -7,8 +8,8 @@ use eigenskin_characters::tube::{pose, set_of, tube};
 use eigenskin_core::glam::DVec3;
 use eigenskin_core::model::{Frame, Model};
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::method::psd::{DeltaSpace, PrototypeParams};
-use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_fit::method::PsdParams;
+use eigenskin_fit::method::{DeltaSpace, PrototypeParams};
 
 #[test]
 fn weighted_psd_is_exact_for_any_number_of_prototypes_and_tears_nothing() {
@@ -30,13 +31,13 @@ fn weighted_psd_is_exact_for_any_number_of_prototypes_and_tears_nothing() {
         }
         largest
     };
-    let one = jump(&Arc::new(fit_psd(&set, &PsdParams::default()).unwrap().model));
+    let one = jump(&Arc::new(learn(&set, &PsdParams::default()).unwrap().model));
     for count in [1, 3, 8] {
         for deltas in [DeltaSpace::Inverse, DeltaSpace::Forward { frame: Frame::Root }] {
             let prototypes = Some(PrototypeParams { count, ..PrototypeParams::default() });
             let params = PsdParams { prototypes, deltas, ..PsdParams::default() };
-            let fit = fit_psd(&set, &params).unwrap();
-            assert!(fit.spaces.iter().all(|space| space.drivers.len() == count));
+            let fit = learn(&set, &params).unwrap();
+            assert!(fit.learnt.psd().unwrap().spaces.iter().all(|space| space.drivers.len() == count));
             let model = Arc::new(fit.model);
             let miss = largest_miss(&model, &set);
             assert!(miss < 1e-6, "{count} prototypes, {deltas:?}: {miss:e}");
@@ -67,7 +68,7 @@ fn weighted_psd_looks_at_the_joints_that_matter() {
         .0;
     let kept = |prototypes| {
         let params = PsdParams { prototypes, interpolation: fixed(0.7), ..PsdParams::default() };
-        let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+        let model = Arc::new(learn(&set, &params).unwrap().model);
         shape(&model, &there)[vertex].distance(shape(&plain, &there)[vertex])
     };
     let (weighted, unweighted) = (kept(Some(PrototypeParams::default())), kept(None));

@@ -1,5 +1,6 @@
 //! The inverse of ready-made boxes on a bent arm.
 
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -54,7 +55,7 @@ fn furthest(a: &[DVec3], b: &[DVec3]) -> f64 {
 fn inverted(stack: &mut BoundStack, rig: &Rig, pose: &Pose, target: &[DVec3]) -> Inversion {
     let params = InversionParams::default();
     let size = rig.mesh().size();
-    invert(stack, pose, &rest_of(rig), target, size, &params, &mut |_| {}).unwrap()
+    invert(stack, pose, &rest_of(rig), target, size, &params, &Unwatched).unwrap()
 }
 
 fn lattice(rig: &Rig, basis: LatticeBasis) -> Lattice {

@@ -1,6 +1,7 @@
 //! Poses in which skinning collapses (Xian, Lewis 2006 §5.3): a forearm twisted by half a turn. Truth
 //! is the dual-quaternion shape, which nothing collapses.
 
+use crate::support::learn;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, tube};
@@ -11,8 +12,8 @@ use eigenskin_core::model::{Model, Stage};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_fit::displacements::pulled_back::pull_back_skinned;
-use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin_fit::displacements::pull_back;
+use eigenskin_fit::method::{EigenSkinParams, PsdParams};
 
 /// The elbow twisted about the tube's own axis.
 fn twisted(rig: &Rig, degrees: f64) -> Pose {
@@ -53,7 +54,7 @@ fn a_half_twist_is_reproduced_with_the_residual_and_lost_without() {
     let rig = tube();
     let set = examples(&rig, &[90.0, 180.0]);
     let last = &set.examples()[1];
-    let model = fit_psd(&set, &PsdParams::default()).unwrap().model;
+    let model = learn(&set, &PsdParams::default()).unwrap().model;
     let size = rig.mesh().size() as f32;
     for example in set.examples() {
         assert!(largest_error(&model, &example.pose, &example.positions) < 1e-5 * size, "{}", example.name);
@@ -64,7 +65,7 @@ fn a_half_twist_is_reproduced_with_the_residual_and_lost_without() {
 
     // EigenSkin carries it on the coordinates of its components; it interpolates these, and gives way
     // by what it leaves of the displacements.
-    let model = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model;
+    let model = learn(&set, &EigenSkinParams::default()).unwrap().model;
     let with = largest_error(&model, &last.pose, &last.positions);
     let without = largest_error(&before_skinning(&model), &last.pose, &last.positions);
     assert!(with < 0.01 && without > 0.49, "{with} {without}");
@@ -77,7 +78,7 @@ fn well_conditioned_vertices_have_no_residual() {
     for degrees in [60.0, 120.0, 150.0, 170.0, 179.0, 180.0] {
         let example = example(&rig, degrees);
         let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &rig, &example.pose);
-        let pulled = pull_back_skinned(&rig, BaseSkinning::LinearBlend, &example, &[]);
+        let pulled = pull_back(&rig, &BaseSkinning::LinearBlend.into(), &example, &[]).unwrap();
         let mut residuals = 0;
         for (vertex, target) in example.positions.iter().enumerate() {
             let w = pulled.residuals.get(vertex).copied().unwrap_or_default();
@@ -103,7 +104,7 @@ fn interpolation_stays_bounded_near_the_singular_pose() {
     for last in [170.0, 175.0, 179.0, 179.9, 180.0] {
         let sampled = [60.0, 120.0, last];
         let set = examples(&rig, &sampled);
-        let psd = fit_psd(&set, &PsdParams::default()).unwrap().model;
+        let psd = learn(&set, &PsdParams::default()).unwrap().model;
         let longest = psd.layers().iter().flat_map(|layer| &layer.basis.positions).map(|u| u.length());
         let longest = longest.fold(0.0, f32::max);
         // 1.125 / 0.2 times the radius at most; exactly inverted it would be 573 at 179.9°.

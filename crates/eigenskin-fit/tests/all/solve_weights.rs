@@ -1,6 +1,7 @@
 //! Skin weights from examples.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::truth::SweptSkin;
@@ -93,7 +94,7 @@ fn known_weights_are_recovered() {
     let truth = wavy_weights(rig);
     let poses = separating_poses(rig);
     let set = examples(rig, &poses, |pose| blended(rig, &truth, pose));
-    let solved = solve_weights(&set, &SolveWeightsParams::default()).unwrap();
+    let solved = solve_weights(&set, &SolveWeightsParams::default(), &Unwatched).unwrap();
     println!(
         "{} poses: {:.3e} → {:.3e} of the size, largest {:.3e}; {} of {} vertices changed",
         poses.len(),
@@ -162,7 +163,7 @@ fn no_vertex_gets_worse_and_neighbours_hold_together() {
     for (name, character) in [("hand", hand(6_000).unwrap()), ("arm", arm(3_000).unwrap())] {
         let set = true_examples(&character, 3);
         let start = std::time::Instant::now();
-        let solved = solve_weights(&set, &SolveWeightsParams::default()).unwrap();
+        let solved = solve_weights(&set, &SolveWeightsParams::default(), &Unwatched).unwrap();
         let (before, after) = (vertex_error(&character.rig, &set), vertex_error(&solved.rig, &set));
         let (old_jumps, jumps) = (edge_jumps(&character.rig), edge_jumps(&solved.rig));
         let at = |jumps: &[f32], share: f64| jumps[(share * (jumps.len() - 1) as f64) as usize];
@@ -215,7 +216,7 @@ fn smoothing_holds_noise_down() {
     // How much the error of the weights jumps along edges: the truth has edges of its own.
     let roughness = |smooth: f64| {
         let params = SolveWeightsParams { smooth, ..SolveWeightsParams::default() };
-        let solved = solve_weights(&set, &params).unwrap();
+        let solved = solve_weights(&set, &params, &Unwatched).unwrap();
         let jumps = jumps(&solved.rig, &truth);
         println!(
             "smooth {smooth}: {:.4} → {:.4}; jumps of noise: mean square {:.2e}, largest {:.3}",
@@ -257,7 +258,7 @@ fn what_was_not_seen_stays_as_it_was() {
         })
         .collect();
     let set = examples(&rig, &poses, |pose| blended(&rig, rig.weights(), pose));
-    let same = solve_weights(&set, &SolveWeightsParams::default()).unwrap();
+    let same = solve_weights(&set, &SolveWeightsParams::default(), &Unwatched).unwrap();
     assert_eq!(same.changed_vertices, 0);
     assert_eq!(same.rig.weights(), rig.weights());
     // The truth moves a tenth of the root's weight to the elbow.
@@ -270,7 +271,7 @@ fn what_was_not_seen_stays_as_it_was() {
     });
     let truth = SkinWeights::new(3, lists).unwrap().0;
     let set = examples(&rig, &poses, |pose| blended(&rig, &truth, pose));
-    let solved = solve_weights(&set, &SolveWeightsParams::default()).unwrap();
+    let solved = solve_weights(&set, &SolveWeightsParams::default(), &Unwatched).unwrap();
     assert!(solved.after.max_of_100 < 1e-3, "{:?}", solved.after);
     for vertex in 0..rig.vertex_count() {
         let of =
@@ -291,7 +292,7 @@ fn influences_are_limited_and_threads_do_not_matter() {
     let solve = |threads: usize, influences: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let params = SolveWeightsParams { influences, ..SolveWeightsParams::default() };
-        pool.install(|| solve_weights(&set, &params).unwrap())
+        pool.install(|| solve_weights(&set, &params, &Unwatched).unwrap())
     };
     let one = solve(1, 4);
     assert_eq!(one, solve(2, 4));
@@ -304,7 +305,7 @@ fn influences_are_limited_and_threads_do_not_matter() {
         last = solved.after.rmse;
     }
     let wrong = |influences: usize, smooth: f64| {
-        solve_weights(&set, &SolveWeightsParams { influences, smooth }).unwrap_err()
+        solve_weights(&set, &SolveWeightsParams { influences, smooth }, &Unwatched).unwrap_err()
     };
     assert_eq!(wrong(0, 0.1), SolveWeightsError::Influences { influences: 0 });
     assert!(matches!(wrong(4, f64::NAN), SolveWeightsError::Smooth { .. }));

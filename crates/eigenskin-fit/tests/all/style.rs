@@ -2,6 +2,7 @@
 //! that differ, and what is refused.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+use eigenskin_core::progress::Unwatched;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -74,7 +75,7 @@ fn transferred(
     amount: f64,
     params: &StyleParams,
 ) -> Result<ExampleSet, StyleError> {
-    Ok(StyleMap::capture(&x[0], &x[1], y1, params)?.transfer(y1, amount)?.set)
+    Ok(StyleMap::capture(&x[0], &x[1], y1, params, &Unwatched)?.transfer(y1, amount, &Unwatched)?.set)
 }
 
 #[test]
@@ -123,10 +124,10 @@ fn figure_4_has_the_errors_computed_elsewhere() {
         for (degrees, expected) in [90.0, 135.0, 170.0].into_iter().zip(expected) {
             let x = frames(&bar, degree, degrees);
             let [y1, truth] = frames(&round, degree, degrees);
-            let map = StyleMap::capture(&x[0], &x[1], &y1, &of_the_paper()).unwrap();
+            let map = StyleMap::capture(&x[0], &x[1], &y1, &of_the_paper(), &Unwatched).unwrap();
             // Linear blending of one turn has two signals: 1 − cos and sin.
             assert_eq!(map.report.rank, 2);
-            let (rmse, _) = errors(&map.transfer(&y1, 1.0).unwrap().set, &truth);
+            let (rmse, _) = errors(&map.transfer(&y1, 1.0, &Unwatched).unwrap().set, &truth);
             assert!((rmse - expected).abs() < 6e-4, "{degrees}: {rmse}, expected {expected}");
         }
     }
@@ -392,10 +393,10 @@ fn poses_are_found_by_their_angles_in_any_order() {
         ..example.clone()
     });
     let elsewhere = ExampleSet::new(bar.rig.clone(), examples.collect()).unwrap();
-    let map = StyleMap::capture(&shuffled[0], &elsewhere, &y1, &whole()).unwrap();
+    let map = StyleMap::capture(&shuffled[0], &elsewhere, &y1, &whole(), &Unwatched).unwrap();
     assert_eq!(map.report.found[0], [Found::AtRest; 2]);
     assert_eq!(map.report.found[3], [Found::Example(1), Found::Example(6)]);
-    let found = map.transfer(&y1, 1.0).unwrap().set;
+    let found = map.transfer(&y1, 1.0, &Unwatched).unwrap().set;
     assert!(errors(&found, &straight).1 < 1e-3, "{:?}", errors(&found, &straight));
     assert!(errors(&found, &truth).0 < 0.12);
 }
@@ -412,14 +413,14 @@ fn missing_poses_are_interpolated_and_told() {
     let asked = [10.0, 35.0, 45.0, 70.0, 100.0, 115.0, 130.0];
     let x = [LINEAR, DUAL].map(|base| skinned(&bar.rig, &poses(&bar, &shown), base));
     let [y1, truth] = [LINEAR, DUAL].map(|base| skinned(&round.rig, &poses(&round, &asked), base));
-    let map = StyleMap::capture(&x[0], &x[1], &y1, &StyleParams::default()).unwrap();
+    let map = StyleMap::capture(&x[0], &x[1], &y1, &StyleParams::default(), &Unwatched).unwrap();
     let found: Vec<Found> = map.report.found.iter().map(|found| found[0]).collect();
     assert_eq!(found[2], Found::Example(2));
     assert_eq!(found.iter().filter(|&&f| f == Found::Interpolated).count(), 6);
     let [beyond] = &map.report.extrapolations[..] else { panic!("{:?}", map.report.extrapolations) };
     assert_eq!((beyond.pose.as_str(), beyond.joint.as_str()), ("frame 6", "upper"));
     assert!((beyond.beyond.to_degrees() - 10.0).abs() < 0.01);
-    let shapes = map.transfer(&y1, 1.0).unwrap().set;
+    let shapes = map.transfer(&y1, 1.0, &Unwatched).unwrap().set;
     let within: Vec<usize> = (0..6).collect();
     let [shapes, truth, before] = [&shapes, &truth, &y1].map(|set| set.select(&within).unwrap());
     let (after, before) = (errors(&shapes, &truth).0, errors(&before, &truth).0);
@@ -441,9 +442,9 @@ fn a_body_takes_a_fraction_of_a_second() {
     let y1 = skinned(&female.rig, &asked, LINEAR);
     let skinning = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let map = StyleMap::capture(&x[0], &x[1], &y1, &StyleParams::default()).unwrap();
+    let map = StyleMap::capture(&x[0], &x[1], &y1, &StyleParams::default(), &Unwatched).unwrap();
     let captured = start.elapsed().as_secs_f64();
-    let done = map.transfer(&y1, 1.0).unwrap();
+    let done = map.transfer(&y1, 1.0, &Unwatched).unwrap();
     let seconds = start.elapsed().as_secs_f64();
     println!(
         "{} → {} vertices, 55 frames: {seconds:.3} s (capture {captured:.3} s); skinning these frames {skinning:.3} s",
@@ -476,22 +477,23 @@ fn joints_are_matched_by_name_by_map_or_by_order() {
     let shape =
         |set: &ExampleSet| set.examples().iter().flat_map(|e| e.positions.clone()).collect::<Vec<Vec3>>();
     let other = on_rig(&y1, renamed(y1.rig(), &["hip", "knee"]));
-    let map = StyleMap::capture(&x[0], &x[1], &other, &StyleParams::default()).unwrap();
+    let map = StyleMap::capture(&x[0], &x[1], &other, &StyleParams::default(), &Unwatched).unwrap();
     assert_eq!(map.report.matched_by, MatchedBy::Order);
-    assert_eq!(shape(&map.transfer(&other, 1.0).unwrap().set), shape(&plain));
+    assert_eq!(shape(&map.transfer(&other, 1.0, &Unwatched).unwrap().set), shape(&plain));
     let names = |pairs: &[(&str, &str)]| -> StyleParams {
         let joint_map: BTreeMap<String, String> =
             pairs.iter().map(|(a, b)| ((*a).to_string(), (*b).to_string())).collect();
         StyleParams { joint_map: Some(joint_map), ..StyleParams::default() }
     };
     let mixed = on_rig(&y1, renamed(y1.rig(), &["lower", "knee"]));
-    let error = StyleMap::capture(&x[0], &x[1], &mixed, &StyleParams::default()).unwrap_err();
+    let error = StyleMap::capture(&x[0], &x[1], &mixed, &StyleParams::default(), &Unwatched).unwrap_err();
     assert_eq!(error, StyleError::NoCounterpart { joint: "knee".into() });
-    let map = StyleMap::capture(&x[0], &x[1], &mixed, &names(&[("knee", "upper")])).unwrap();
+    let map = StyleMap::capture(&x[0], &x[1], &mixed, &names(&[("knee", "upper")]), &Unwatched).unwrap();
     assert_eq!(map.report.matched_by, MatchedBy::Map);
-    assert_eq!(shape(&map.transfer(&mixed, 1.0).unwrap().set), shape(&plain));
-    let refused =
-        |params: &StyleParams| StyleMap::capture(&x[0], &x[1], &mixed, params).unwrap_err().to_string();
+    assert_eq!(shape(&map.transfer(&mixed, 1.0, &Unwatched).unwrap().set), shape(&plain));
+    let refused = |params: &StyleParams| {
+        StyleMap::capture(&x[0], &x[1], &mixed, params, &Unwatched).unwrap_err().to_string()
+    };
     assert!(refused(&names(&[("knie", "upper")])).contains("\"knie\", which the target does not have"));
     assert!(refused(&names(&[("knee", "uper")])).contains("\"uper\", which the character that shows"));
     assert!(refused(&names(&[("knee", "lower")])).contains("both have the counterpart \"lower\""));
@@ -540,7 +542,7 @@ fn what_cannot_be_is_refused_by_name() {
     let x = frames(&bar, BEND, 90.0);
     let [y1, _] = frames(&cylinder(12).unwrap(), BEND, 90.0);
     let refused = |x1: &ExampleSet, x2: &ExampleSet, y1: &ExampleSet, params: &StyleParams| {
-        StyleMap::capture(x1, x2, y1, params).unwrap_err().to_string()
+        StyleMap::capture(x1, x2, y1, params, &Unwatched).unwrap_err().to_string()
     };
     let default = StyleParams::default();
     let other = refused(&x[0], &y1, &y1, &default);
@@ -554,10 +556,10 @@ fn what_cannot_be_is_refused_by_name() {
     assert!(still.contains("away from linear blending"), "{still}");
     let none = refused(&x[0], &x[1], &y1, &StyleParams { signals: Some(0), ..default.clone() });
     assert!(none.contains("at least 1, not 0"), "{none}");
-    let map = StyleMap::capture(&x[0], &x[1], &y1, &default).unwrap();
-    assert!(map.transfer(&y1, f64::NAN).is_err());
+    let map = StyleMap::capture(&x[0], &x[1], &y1, &default, &Unwatched).unwrap();
+    assert!(map.transfer(&y1, f64::NAN, &Unwatched).is_err());
     assert_eq!(
-        map.transfer(&y1.select(&[1, 2]).unwrap(), 1.0).unwrap_err(),
+        map.transfer(&y1.select(&[1, 2]).unwrap(), 1.0, &Unwatched).unwrap_err(),
         StyleError::OtherPoses { expected: 9, found: 2 }
     );
 }

@@ -1,6 +1,7 @@
 //! Suggestions on the built-in arm, and on a face without joints.
 #![allow(clippy::unwrap_used)]
 
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::arm;
@@ -13,7 +14,7 @@ use eigenskin_core::mover::Mover;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::suggest::{SuggestError, SuggestParams, suggest_poses};
+use eigenskin_fit::suggest::{NearestPose, SuggestError, SuggestParams, suggest_poses};
 
 fn params(count: usize) -> SuggestParams {
     SuggestParams { count, ..SuggestParams::default() }
@@ -23,7 +24,7 @@ fn params(count: usize) -> SuggestParams {
 fn what_no_example_moves_comes_first_and_nothing_twice() {
     let arm = arm(600).unwrap();
     let candidates = arm.single_joint_poses(6);
-    let all = suggest_poses(&arm.rig, None, &candidates, &params(100)).unwrap();
+    let all = suggest_poses(&arm.rig, None, &candidates, &params(100), &Unwatched).unwrap();
     let mut seen: Vec<usize> = all.iter().map(|s| s.candidate).collect();
     seen.sort_unstable();
     seen.dedup();
@@ -32,7 +33,7 @@ fn what_no_example_moves_comes_first_and_nothing_twice() {
     assert!(gained > 0.95 && gained <= 1.0 + 1e-9, "{gained}");
     // Each gain is the best that was left, so they fall but for what they have in common.
     assert!(all[0].gain >= all[1].gain && all[1].gain >= all[4].gain);
-    assert_eq!(all, suggest_poses(&arm.rig, None, &candidates, &params(100)).unwrap());
+    assert_eq!(all, suggest_poses(&arm.rig, None, &candidates, &params(100), &Unwatched).unwrap());
 
     // With examples of one joint at hand, the next pose moves another.
     let skin = SweptSkin::new(&arm);
@@ -50,13 +51,13 @@ fn what_no_example_moves_comes_first_and_nothing_twice() {
         .collect();
     assert!(examples.len() < candidates.len());
     let set = ExampleSet::new(arm.rig.clone(), examples).unwrap();
-    let next = suggest_poses(&arm.rig, Some(&set), &candidates, &params(2)).unwrap();
+    let next = suggest_poses(&arm.rig, Some(&set), &candidates, &params(2), &Unwatched).unwrap();
     assert_ne!(next[0].mover, first);
-    assert!(next[0].nearest.is_none() && next[0].reason(&arm.rig).starts_with("no example moves"));
+    assert!(next[0].nearest.is_none() && next[0].reason().starts_with("no example moves"));
     // The second one is measured against the first.
     let known: Vec<&str> =
         set.examples().iter().map(|e| e.name.as_str()).chain([next[0].name.as_str()]).collect();
-    if let Some((nearest, distance)) = &next[1].nearest {
+    if let Some(NearestPose { name: nearest, distance }) = &next[1].nearest {
         assert!(known.contains(&nearest.as_str()) && *distance > 0.0);
     }
     assert!(!known.contains(&next[1].name.as_str()));
@@ -88,7 +89,7 @@ fn a_joint_whose_examples_predict_each_other_badly_gets_more() {
         .collect();
     assert!(movers.len() > 1);
     for &spoilt in &movers {
-        let found = suggest_poses(&arm.rig, Some(&set(spoilt)), &candidates, &params(1)).unwrap();
+        let found = suggest_poses(&arm.rig, Some(&set(spoilt)), &candidates, &params(1), &Unwatched).unwrap();
         assert_eq!(found[0].mover, spoilt, "{}", found[0].name);
         assert!(found[0].leave_one_out.unwrap() > 0.0);
     }
@@ -109,12 +110,12 @@ fn controls_are_suggested_and_bad_input_is_named() {
     };
     let candidates =
         [at("rest", [0.0, 0.0]), at("smile", [1.0, 0.0]), at("half", [0.5, 0.0]), at("frown", [0.0, 0.9])];
-    let found = suggest_poses(&rig, None, &candidates, &params(2)).unwrap();
+    let found = suggest_poses(&rig, None, &candidates, &params(2), &Unwatched).unwrap();
     let names: Vec<&str> = found.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["smile", "frown"]);
 
     let error = |candidates: &[NamedPose], params: &SuggestParams| {
-        suggest_poses(&rig, None, candidates, params).unwrap_err()
+        suggest_poses(&rig, None, candidates, params, &Unwatched).unwrap_err()
     };
     assert_eq!(error(&[], &params(1)), SuggestError::NoCandidates);
     assert_eq!(error(&candidates[..1], &params(1)), SuggestError::NothingMoves);

@@ -1,6 +1,8 @@
 //! A model transferred to other meshes of the same character.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
+use crate::support::learn;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::truth::SweptSkin;
@@ -12,7 +14,7 @@ use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::Model;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::method::{Budget, EigenSkinParams, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin_fit::method::{Budget, EigenSkinParams, PsdParams};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, solve_weights};
 use eigenskin_fit::transfer::{TransferError, TransferParams, transfer_examples, transfer_model};
@@ -24,7 +26,7 @@ fn truth(character: &Character, poses: Vec<eigenskin_core::articulation::NamedPo
 
 fn fit(set: &ExampleSet, per_vertex: usize) -> Model {
     let budget = Budget { per_vertex: Some(per_vertex), ..Budget::default() };
-    fit_eigenskin(set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap().model
+    learn(set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap().model
 }
 
 fn within(per_vertex: Option<usize>) -> Budget {
@@ -36,7 +38,8 @@ fn coarse_levels_are_nearly_as_good_as_fitted_ones() {
     let fine = hand(55_904).unwrap();
     let trained = truth(&fine, fine.single_joint_poses(4));
     let model = Arc::new(fit(&trained, 10));
-    let on_fine = evaluate_against(&model, &truth(&fine, fine.single_joint_poses_between(4)));
+    let on_fine =
+        evaluate_against(&model, &truth(&fine, fine.single_joint_poses_between(4)), &Unwatched).unwrap();
     println!(
         "55904 triangles: skinning {:.4}, fitted {:.4} of 100",
         on_fine.skinning.rmse_of_100, on_fine.model.rmse_of_100
@@ -45,13 +48,13 @@ fn coarse_levels_are_nearly_as_good_as_fitted_ones() {
         let coarse = hand(triangles).unwrap();
         let held_out = truth(&coarse, coarse.single_joint_poses_between(4));
         let direct = Arc::new(fit(&truth(&coarse, coarse.single_joint_poses(4)), per_vertex));
-        let direct = evaluate_against(&direct, &held_out);
+        let direct = evaluate_against(&direct, &held_out, &Unwatched).unwrap();
         let start = std::time::Instant::now();
         let params = TransferParams { budget: within(Some(per_vertex)), ..TransferParams::default() };
-        let transferred = transfer_model(&model, &coarse.rig, &params).unwrap();
+        let transferred = transfer_model(&model, &coarse.rig, &params, &[], &Unwatched).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         assert!(transferred.model.most_tuples_per_vertex() <= per_vertex);
-        let error = evaluate_against(&Arc::new(transferred.model.clone()), &held_out);
+        let error = evaluate_against(&Arc::new(transferred.model.clone()), &held_out, &Unwatched).unwrap();
         println!(
             "{triangles} triangles, {per_vertex} per vertex: skinning {:.4}, fitted {:.4}, transferred {:.4} of 100 ({:.3} ×), {} of {} components, {seconds:.2} s",
             error.skinning.rmse_of_100,
@@ -92,17 +95,16 @@ fn on_the_same_mesh_it_is_the_same_model() {
     let set = truth(&character, character.single_joint_poses(2));
     let eigenskin = fit(&set, 10);
     // Layers after skinning, in the frames of joints.
-    let forward = eigenskin_fit::method::psd::DeltaSpace::Forward {
-        frame: eigenskin_core::model::Frame::HeaviestJoint,
-    };
-    let psd = fit_psd(&set, &PsdParams { deltas: forward, ..PsdParams::default() }).unwrap().model;
-    let solved = solve_weights(&set, &SolveWeightsParams::default()).unwrap();
+    let forward =
+        eigenskin_fit::method::DeltaSpace::Forward { frame: eigenskin_core::model::Frame::HeaviestJoint };
+    let psd = learn(&set, &PsdParams { deltas: forward, ..PsdParams::default() }).unwrap().model;
+    let solved = solve_weights(&set, &SolveWeightsParams::default(), &Unwatched).unwrap();
     let on_solved = fit(&set.clone().for_rig(&solved.rig).unwrap(), 10);
     let on_solved = on_solved.with_input_rig(character.rig.clone()).unwrap();
     for (name, model) in [("eigenskin", eigenskin), ("forward psd", psd), ("solved weights", on_solved)] {
         for averaging in [0.0, 1.0] {
             let params = TransferParams { averaging, ..TransferParams::default() };
-            let transferred = transfer_model(&model, &character.rig, &params).unwrap();
+            let transferred = transfer_model(&model, &character.rig, &params, &[], &Unwatched).unwrap();
             let [positions, normals] = difference(&shapes(&model, &set), &shapes(&transferred.model, &set));
             let size = character.rig.mesh().size() as f32;
             assert!(positions <= 1e-6 * size && normals <= 1e-6, "{name}: {positions} {normals}");
@@ -145,7 +147,7 @@ fn seams_stay_closed_and_a_finer_mesh_follows_the_coarse_one() {
     let set = eigenskin_characters::tube::sweeps(&rig);
     let model = fit(&set, 20);
     let fine = finer_tube(&rig);
-    let transferred = transfer_model(&model, &fine, &TransferParams::default()).unwrap();
+    let transferred = transfer_model(&model, &fine, &TransferParams::default(), &[], &Unwatched).unwrap();
     let shown = shapes(&transferred.model, &set);
     let around = 17;
     for (positions, normals) in &shown {
@@ -156,9 +158,9 @@ fn seams_stay_closed_and_a_finer_mesh_follows_the_coarse_one() {
         }
     }
     // The transferred truth is where the coarse truth is: on the same curve at the rings that both have.
-    let truth = transfer_examples(&set, &transferred, &fine).unwrap();
-    let error = evaluate_against(&Arc::new(transferred.model.clone()), &truth);
-    let own = evaluate_against(&Arc::new(model), &set);
+    let truth = transfer_examples(&set, &transferred, &fine, &Unwatched).unwrap();
+    let error = evaluate_against(&Arc::new(transferred.model.clone()), &truth, &Unwatched).unwrap();
+    let own = evaluate_against(&Arc::new(model), &set, &Unwatched).unwrap();
     println!("coarse {:.4} of 100, on the finer tube {:.4}", own.model.rmse_of_100, error.model.rmse_of_100);
     assert!(error.model.rmse < 0.35 * own.skinning.rmse, "{} {}", error.model.rmse, own.skinning.rmse);
 }
@@ -184,8 +186,8 @@ fn averaging_calms_noisy_fields() {
     let held_out = truth(&coarse, coarse.single_joint_poses_between(2));
     let [point, mean] = [0.0, 1.0].map(|averaging| {
         let params = TransferParams { averaging, ..TransferParams::default() };
-        let transferred = transfer_model(&noisy, &coarse.rig, &params).unwrap();
-        evaluate_against(&Arc::new(transferred.model), &held_out).model.rmse_of_100
+        let transferred = transfer_model(&noisy, &coarse.rig, &params, &[], &Unwatched).unwrap();
+        evaluate_against(&Arc::new(transferred.model), &held_out, &Unwatched).unwrap().model.rmse_of_100
     });
     println!("noisy fields: point {point:.4}, mean {mean:.4} of 100");
     assert!(mean < 0.8 * point);
@@ -197,7 +199,7 @@ fn other_characters_and_other_binds_are_refused() {
     let model = fit(&truth(&character, character.single_joint_poses(2)), 10);
     let params = TransferParams::default();
     let arm = arm(3_000).unwrap();
-    let error = transfer_model(&model, &arm.rig, &params).unwrap_err();
+    let error = transfer_model(&model, &arm.rig, &params, &[], &Unwatched).unwrap_err();
     assert!(matches!(error, TransferError::MissingJoint { .. }), "{error}");
     // The same joints, but a skin that lies elsewhere.
     let rig = &character.rig;
@@ -206,7 +208,8 @@ fn other_characters_and_other_binds_are_refused() {
         let mesh = Mesh::new(positions, rig.mesh().triangles().to_vec(), None).unwrap();
         Arc::new(Rig::new(mesh, rig.skeleton().clone(), rig.weights().clone(), Vec::new()).unwrap())
     };
-    let error = transfer_model(&model, &with_positions(&|p| 100.0 * p), &params).unwrap_err();
+    let error =
+        transfer_model(&model, &with_positions(&|p| 100.0 * p), &params, &[], &Unwatched).unwrap_err();
     assert!(
         matches!(error, TransferError::NoOverlap { .. }) && error.to_string().contains("unit"),
         "{error}"
@@ -216,7 +219,7 @@ fn other_characters_and_other_binds_are_refused() {
     joints[5].joint_from_rest *= eigenskin_core::glam::DAffine3::from_rotation_x(0.2);
     let skeleton = eigenskin_core::skeleton::Skeleton::new(joints).unwrap();
     let moved = Rig::new(rig.mesh().clone(), skeleton, rig.weights().clone(), Vec::new()).unwrap();
-    let error = transfer_model(&model, &Arc::new(moved), &params).unwrap_err();
+    let error = transfer_model(&model, &Arc::new(moved), &params, &[], &Unwatched).unwrap_err();
     assert!(
         matches!(&error, TransferError::OtherBind { name, .. } if *name == rig.skeleton().joints()[5].name)
     );
@@ -263,10 +266,12 @@ fn a_vertex_does_not_jump_to_the_other_side() {
     let model = Model::new(source, base, vec![layer]).unwrap();
     // Both sheets of the target lie nearer to the other sheet of the source.
     let target = two_sheets(-0.004, 0.004);
-    let transferred = transfer_model(&model, &target, &TransferParams::default()).unwrap();
+    let transferred = transfer_model(&model, &target, &TransferParams::default(), &[], &Unwatched).unwrap();
     assert_eq!(transferred.model.layers()[0].support, (0..81).collect::<Vec<u32>>());
     assert_eq!(transferred.correspondence.against, 0);
     let nameless = Rig::new(target.mesh().clone(), target.skeleton().clone(), SkinWeights::none(162), vec![]);
-    let error = transfer_model(&model, &Arc::new(nameless.unwrap()), &TransferParams::default()).unwrap_err();
+    let error =
+        transfer_model(&model, &Arc::new(nameless.unwrap()), &TransferParams::default(), &[], &Unwatched)
+            .unwrap_err();
     assert_eq!(error, TransferError::MissingControl { name: "lift".into() });
 }

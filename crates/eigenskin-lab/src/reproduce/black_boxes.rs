@@ -1,6 +1,7 @@
 //! §5 of Xian, Lewis 2006: sculpts pulled back through deformers of which nothing is known, on an arm
 //! with a bent elbow.
 
+use eigenskin::progress::Unwatched;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -228,7 +229,7 @@ impl Sculpted {
             &target,
             size,
             &InversionParams::default(),
-            &mut |_| {},
+            &Unwatched,
         )?;
         let seconds = start.elapsed().as_secs_f64();
         let reached = self.deformed(&mut stack, &deltas)?;
@@ -245,11 +246,12 @@ impl Sculpted {
             .bind(vec![Deformer::Skinning(BaseSkinning::LinearBlend), Deformer::Lattice(self.lattice())])?;
         let target = self.target(&mut stack)?;
         let (size, params) = (self.rig.mesh().size(), InversionParams::powell_only());
-        let together = invert(&mut stack, &self.pose, &self.rest, &target, size, &params, &mut |_| {})?;
+        let together = invert(&mut stack, &self.pose, &self.rest, &target, size, &params, &Unwatched)?;
         let step = self.rest.len() / SAMPLE;
         let some: Vec<usize> = (0..SAMPLE).map(|place| place * step).collect();
-        let alone =
-            invert_vertex_by_vertex(&mut stack, &self.pose, &self.rest, &target, size, &params, &some)?;
+        let alone = invert_vertex_by_vertex(
+            &mut stack, &self.pose, &self.rest, &target, size, &params, &some, &Unwatched,
+        )?;
         // The probe's calls serve all vertices.
         let per_vertex = alone.calls as f64 / SAMPLE as f64;
         Ok(Powell {

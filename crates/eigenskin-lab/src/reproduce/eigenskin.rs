@@ -2,6 +2,8 @@
 //! joint at a time, learnt with 0 to 5 eigendisplacements per joint, and tested on poses of all
 //! joints.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,7 +15,7 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::demo::HandSettings;
 use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
-use eigenskin::method::{Budget, EigenSkinParams, fit_eigenskin};
+use eigenskin::method::{Budget, EigenSkinParams, fit_examples};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::report::page::Shot;
@@ -141,11 +143,17 @@ struct Fitted {
 impl Measured {
     fn of(training: ExampleSet, validation: Option<ExampleSet>) -> Result<Self> {
         let fit = |components: usize| -> Result<Fitted> {
-            let model = Arc::new(fit_eigenskin(&training, &paper_params(components))?.model);
+            let model = Arc::new(
+                fit_examples(&training, &Base::default(), &paper_params(components).into(), &Unwatched)?
+                    .model,
+            );
             Ok(Fitted {
                 components,
-                training: evaluate_against(&model, &training),
-                validation: validation.as_ref().map(|truth| evaluate_against(&model, truth)),
+                training: evaluate_against(&model, &training, &Unwatched)?,
+                validation: validation
+                    .as_ref()
+                    .map(|truth| evaluate_against(&model, truth, &Unwatched))
+                    .transpose()?,
                 model,
             })
         };

@@ -1,6 +1,8 @@
 //! What expressions of a mouth do on the way from one to the other (Lewis, Cordner, Fong 2000 §5.2,
 //! Figures 7 and 10).
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -8,8 +10,8 @@ use eigenskin::characters::mouth_expressions;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DVec3, Vec3};
-use eigenskin::method::psd::PsdInterpolation;
-use eigenskin::method::{PsdParams, fit_psd};
+use eigenskin::method::PsdInterpolation;
+use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
 
@@ -40,7 +42,8 @@ const STEPS: usize = 100;
 
 /// Follows the corner of the mouth.
 pub fn path(set: &ExampleSet) -> Result<Path> {
-    let model = Arc::new(fit_psd(set, &PsdParams::default())?.model);
+    let model =
+        Arc::new(fit_examples(set, &Base::default(), &PsdParams::default().into(), &Unwatched)?.model);
     let mut miss = 0f64;
     for example in set.examples() {
         let found = shape(&model, &example.pose);
@@ -99,7 +102,15 @@ pub fn one_axis(interpolation: PsdInterpolation) -> Result<OneAxis> {
         Example { name: name.to_string(), pose: pose([x, 0.0]), positions, normals: None, inverted: None }
     };
     let set = ExampleSet::new(set.rig().clone(), vec![moved("half", 0.5), moved("full", 1.0)])?;
-    let model = Arc::new(fit_psd(&set, &PsdParams { interpolation, ..PsdParams::default() })?.model);
+    let model = Arc::new(
+        fit_examples(
+            &set,
+            &Base::default(),
+            &PsdParams { interpolation, ..PsdParams::default() }.into(),
+            &Unwatched,
+        )?
+        .model,
+    );
     let height = |x: f64| f64::from(shape(&model, &pose([x, 0.0]))[0].y - rest[0].y);
     let slope = |x: f64| (height(x + 1e-2) - height(x - 1e-2)) / 2e-2;
     Ok(OneAxis { slopes: [slope(0.0), slope(0.5)], far: height(1e4) })

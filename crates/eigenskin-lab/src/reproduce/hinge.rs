@@ -1,5 +1,7 @@
 //! Xian, Lewis 2006 §4.2: which way a correction points between two examples of a hinge.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
@@ -8,8 +10,8 @@ use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin::mesh::Mesh;
-use eigenskin::method::psd::DeltaSpace;
-use eigenskin::method::{PsdParams, fit_psd};
+use eigenskin::method::DeltaSpace;
+use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::model::{Frame, Model};
 use eigenskin::pose::Pose;
 use eigenskin::rig::Rig;
@@ -52,7 +54,15 @@ pub fn directions() -> Result<Vec<Direction>> {
     let mut all = Vec::new();
     for inverse in [false, true] {
         let deltas = if inverse { DeltaSpace::Inverse } else { DeltaSpace::Forward { frame: Frame::Root } };
-        let model = Arc::new(fit_psd(&set, &PsdParams { deltas, ..PsdParams::default() })?.model);
+        let model = Arc::new(
+            fit_examples(
+                &set,
+                &Base::default(),
+                &PsdParams { deltas, ..PsdParams::default() }.into(),
+                &Unwatched,
+            )?
+            .model,
+        );
         for (vertex, weight) in WEIGHTS.into_iter().enumerate().take(2) {
             let turned_back = LOOKED_AT.map(|degrees| {
                 let angle = degrees.to_radians();

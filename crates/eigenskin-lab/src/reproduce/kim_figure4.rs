@@ -1,6 +1,7 @@
 //! Figure 4 of Kim, Choi, Hoffmann 2011: what leads from linear blending to dual quaternions on a square
 //! bar, carried to round ones.
 
+use eigenskin::progress::Unwatched;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -8,7 +9,7 @@ use eigenskin::characters::{cylinder, square_bar};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
-use eigenskin::method::{ParameterizationParams, fit_parameterization};
+use eigenskin::method::{ParameterizationParams, fit_examples};
 use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::report::picture::{Panel, PictureParams, Surface, View, draw_panels};
 use eigenskin::skinning::BaseSkinning;
@@ -89,9 +90,9 @@ impl Case {
             let transferred = (1..=MOST_SIGNALS)
                 .map(|signals| {
                     let params = StyleParams { signals: Some(signals), ..StyleParams::default() };
-                    let map = StyleMap::capture(&before, &after, &target, &params)?;
+                    let map = StyleMap::capture(&before, &after, &target, &params, &Unwatched)?;
                     (rank, carried) = (map.report.rank, map.report.carried);
-                    Ok(BarErrors::of(&map.transfer(&target, 1.0)?.set, &truth))
+                    Ok(BarErrors::of(&map.transfer(&target, 1.0, &Unwatched)?.set, &truth))
                 })
                 .collect::<Result<_>>()?;
             cylinders.push(Cylinder {
@@ -104,13 +105,14 @@ impl Case {
         let parameterized = (1..=MOST_SIGNALS)
             .map(|signals| {
                 let params = ParameterizationParams {
-                    base: BaseSkinning::Rigid.into(),
                     signals_per_vertex: Some(signals),
                     parts: Some(1),
                     normals: false,
                     ..ParameterizationParams::default()
                 };
-                let model = std::sync::Arc::new(fit_parameterization(&after, &params)?.model);
+                let model = std::sync::Arc::new(
+                    fit_examples(&after, &BaseSkinning::Rigid.into(), &params.into(), &Unwatched)?.model,
+                );
                 let shape = |pose: &_| {
                     let mut positions = vec![Vec3::ZERO; bar.rig.vertex_count()];
                     Evaluator::new(model.clone()).evaluate(pose, &mut positions, None);
@@ -221,7 +223,9 @@ fn picture() -> Result<Vec<u8>> {
     for motion in Motion::SHOWN {
         let [x1, x2] = motion.frames(&bar)?;
         let [y1, truth] = motion.frames(&round)?;
-        let y2 = StyleMap::capture(&x1, &x2, &y1, &StyleParams::default())?.transfer(&y1, 1.0)?.set;
+        let y2 = StyleMap::capture(&x1, &x2, &y1, &StyleParams::default(), &Unwatched)?
+            .transfer(&y1, 1.0, &Unwatched)?
+            .set;
         let captions =
             ["X1, Y1\nlinear blending", "X2, Y2\nthe style carried over", "X2, truth\ndual quaternions"];
         for (caption, (x, y)) in captions.into_iter().zip([(&x1, &y1), (&x2, &y2), (&x2, &truth)]) {

@@ -1,6 +1,8 @@
 //! Table I of Kim, Choi, Hoffmann 2011: how well and how fast signals over joints stand for a motion, on
 //! stand-ins of the same size.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
@@ -9,7 +11,7 @@ use eigenskin::characters::{Character, arm, hand, hand_with_fingers};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
-use eigenskin::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin::method::{Fit, ParameterizationParams, fit_examples};
 use eigenskin::metrics::{ErrorSummary, shape_errors};
 use eigenskin::pose::Pose;
 use serde_json::{Value, json};
@@ -180,7 +182,7 @@ fn motion(character: &Character, frames: usize) -> Result<ExampleSet> {
 }
 
 struct Measured {
-    fit: ParameterizationFit,
+    fit: Fit,
     radius: f64,
     vertices: usize,
     errors: ErrorSummary,
@@ -201,10 +203,11 @@ impl Measured {
             ..ParameterizationParams::default()
         };
         let start = Instant::now();
-        let fit = fit_parameterization(&set, &params)?;
+        let fit = fit_examples(&set, &Base::default(), &params.into(), &Unwatched)?;
         let seconds = start.elapsed().as_secs_f64();
         let model = std::sync::Arc::new(fit.model.clone());
-        let errors = shape_errors(motion, |pose| shape(&mut Evaluator::new(model.clone()), pose));
+        let errors =
+            shape_errors(motion, |pose| shape(&mut Evaluator::new(model.clone()), pose), &Unwatched)?;
         let mut evaluator = Evaluator::new(model.clone());
         let start = Instant::now();
         for example in motion.examples() {
@@ -269,7 +272,7 @@ fn rows_json(measured: &[(&PaperRow, Measured)]) -> Vec<Value> {
             "frames": row.frames,
             "signals_per_coordinate": row.limit,
             "signals": found.fit.model.component_count(),
-            "parts": found.fit.parts.len(),
+            "parts": found.fit.learnt.parameterization().map(|learnt| learnt.parts.len()),
             "radius": found.radius,
             "rmse_of_diameter_100": found.errors.rmse_of_100,
             "rmse_of_radius_100": 2.0 * found.errors.rmse_of_100,

@@ -1,5 +1,6 @@
 //! The rows of Kim's Table I that are about Figure 4 and style transfers.
 
+use eigenskin::progress::Unwatched;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -7,7 +8,7 @@ use eigenskin::characters::{Character, cylinder, square_bar};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
-use eigenskin::method::{ParameterizationParams, fit_parameterization};
+use eigenskin::method::{ParameterizationParams, fit_examples};
 use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
 use eigenskin::skinning::BaseSkinning;
@@ -61,14 +62,13 @@ pub fn of_figure_4() -> Result<Vec<TransferRow>> {
     let motion = Motion::SHOWN[0];
     let [x1, x2] = motion.frames(&square_bar()?)?;
     let params = ParameterizationParams {
-        base: BaseSkinning::Rigid.into(),
         signals_per_vertex: Some(CUBE.signals),
         parts: Some(1),
         normals: false,
         ..ParameterizationParams::default()
     };
     let start = Instant::now();
-    let fit = fit_parameterization(&x2, &params)?;
+    let fit = fit_examples(&x2, &BaseSkinning::Rigid.into(), &params.into(), &Unwatched)?;
     let seconds = start.elapsed().as_secs_f64();
     let signals = fit.model.component_count();
     let model = std::sync::Arc::new(fit.model);
@@ -143,8 +143,9 @@ impl TransferRow {
         paper: Paper,
     ) -> Result<Self> {
         let start = Instant::now();
-        let map = StyleMap::capture(x1, x2, y1, &StyleParams { signals, ..StyleParams::default() })?;
-        let done = map.transfer(y1, 1.0)?;
+        let map =
+            StyleMap::capture(x1, x2, y1, &StyleParams { signals, ..StyleParams::default() }, &Unwatched)?;
+        let done = map.transfer(y1, 1.0, &Unwatched)?;
         let seconds = start.elapsed().as_secs_f64();
         let size = truth.rig().mesh().size();
         let (rmse, largest) = errors(&done.set, truth, size);

@@ -1,6 +1,8 @@
 //! The experiments of Lewis, Cordner, Fong 2000: three sculpts end the collapse of an arm, radial
 //! functions against Shepard's interpolant, expressions on one axis.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
@@ -13,8 +15,8 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture};
-use eigenskin::method::psd::PsdInterpolation;
-use eigenskin::method::{PsdParams, fit_psd};
+use eigenskin::method::PsdInterpolation;
+use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
@@ -97,7 +99,15 @@ impl Measured {
         let more = arm.examples(&six, &[1.0])?;
         let truth = arm.examples(&THREE, &SHARES[1..])?;
         let psd = |set: &ExampleSet, interpolation: PsdInterpolation| -> Result<Arc<Model>> {
-            Ok(Arc::new(fit_psd(set, &PsdParams { interpolation, ..PsdParams::default() })?.model))
+            Ok(Arc::new(
+                fit_examples(
+                    set,
+                    &Base::default(),
+                    &PsdParams { interpolation, ..PsdParams::default() }.into(),
+                    &Unwatched,
+                )?
+                .model,
+            ))
         };
         let plain = Model::without_corrections(arm.character.rig.clone(), BaseSkinning::LinearBlend);
         let models = [
@@ -124,8 +134,9 @@ impl Measured {
         ];
         let mut interpolants = Vec::new();
         for (name, way) in ways {
-            let off =
-                |set| -> Result<f64> { Ok(evaluate_against(&psd(set, way.clone())?, &truth).model.rmse) };
+            let off = |set| -> Result<f64> {
+                Ok(evaluate_against(&psd(set, way.clone())?, &truth, &Unwatched)?.model.rmse)
+            };
             interpolants.push(InterpolantRow {
                 name,
                 between: [off(&sculpts)?, off(&more)?],

@@ -1,6 +1,8 @@
 //! The experiments of Xian, Lewis 2006: directions of corrections (§4.2), deformers as black boxes (§5),
 //! and a thumb with one example (Figure 9), here against the simulated truth.
 
+use eigenskin::deformers::Base;
+use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,8 +13,8 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use eigenskin::jobs::simulate::{SimulationJobs, SimulationPlan, TissueSettings};
-use eigenskin::method::psd::DeltaSpace;
-use eigenskin::method::{PsdParams, fit_psd};
+use eigenskin::method::DeltaSpace;
+use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Frame, Model};
 use eigenskin::report::page::Shot;
@@ -139,7 +141,13 @@ struct Method {
 impl Thumb {
     fn of(example: &ExampleSet, truth: ExampleSet) -> Result<Self> {
         let psd = |deltas| -> Result<Model> {
-            Ok(fit_psd(example, &PsdParams { deltas, ..PsdParams::default() })?.model)
+            Ok(fit_examples(
+                example,
+                &Base::default(),
+                &PsdParams { deltas, ..PsdParams::default() }.into(),
+                &Unwatched,
+            )?
+            .model)
         };
         let forward = |frame| psd(DeltaSpace::Forward { frame });
         let linear = Model::without_corrections(example.rig().clone(), BaseSkinning::LinearBlend);
@@ -153,12 +161,12 @@ impl Thumb {
             .into_iter()
             .map(|(name, key, model)| {
                 let model = Arc::new(model);
-                let at_example = evaluate_against(&model, example).model.rmse;
-                let on_truth = evaluate_against(&model, &truth);
+                let at_example = evaluate_against(&model, example, &Unwatched)?.model.rmse;
+                let on_truth = evaluate_against(&model, &truth, &Unwatched)?;
                 let between = on_truth.per_pose.iter().map(|pose| pose.model_rmse).collect();
-                Method { name, key, model, at_example, between }
+                Ok(Method { name, key, model, at_example, between })
             })
-            .collect();
+            .collect::<Result<_>>()?;
         Ok(Self { truth, methods })
     }
 

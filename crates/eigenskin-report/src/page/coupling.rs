@@ -10,7 +10,9 @@ use super::sections::key;
 
 /// What coupling found, where poses move several joints.
 pub(super) fn section(report: &Report) -> Markup {
-    let Some(coupling) = report.fit.and_then(|fit| fit.coupling.as_ref()) else { return html! {} };
+    let Some(coupling) = report.eigenskin().and_then(|learnt| learnt.coupling.as_ref()) else {
+        return html! {};
+    };
     html! {
         section aria-labelledby="coupling" {
             h2 #coupling { "Joints that move together" }

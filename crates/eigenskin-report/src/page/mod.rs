@@ -18,7 +18,7 @@ mod tables;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 use eigenskin_fit::baselines::{MethodErrors, UnmeasuredMethod};
-use eigenskin_fit::method::{EigenSkinFit, PsdFit};
+use eigenskin_fit::method::{EigenSkinReport, Fit, ParameterizationReport, PsdReport};
 use eigenskin_fit::metrics::Evaluation;
 use maud::{DOCTYPE, PreEscaped, html};
 
@@ -45,12 +45,10 @@ pub struct Report<'a> {
     pub unit: LengthUnit,
     /// the model
     pub model: &'a Model,
-    /// how it was learnt by EigenSkin; `None` for other methods and for a model from a file
-    pub fit: Option<&'a EigenSkinFit>,
-    /// how it was learnt by pose space deformation; `None` for other methods and for a model from a file
-    pub psd: Option<&'a PsdFit>,
-    /// how it was learnt as signals over joints; `None` for other methods and for a model from a file
-    pub signals: Option<SignalsSummary<'a>>,
+    /// how it was learnt; `None` for a model from a file
+    pub fit: Option<&'a Fit>,
+    /// what more or fewer signals would do, where it was learnt as signals over joints
+    pub signals: Option<SignalsSummary>,
     /// what it was measured on
     pub sets: Vec<MeasuredSet<'a>>,
     /// other methods; their `on` follows the order of `sets`, which may be longer
@@ -63,6 +61,23 @@ pub struct Report<'a> {
     pub simulation: Option<SimulationSummary<'a>>,
     /// shapes to look at
     pub pictures: Vec<PictureRow>,
+}
+
+impl<'a> Report<'a> {
+    /// What EigenSkin has learnt, where that was the method.
+    fn eigenskin(&self) -> Option<&'a EigenSkinReport> {
+        self.fit.and_then(|fit| fit.learnt.eigenskin())
+    }
+
+    /// What pose space deformation has learnt, where that was the method.
+    fn psd(&self) -> Option<&'a PsdReport> {
+        self.fit.and_then(|fit| fit.learnt.psd())
+    }
+
+    /// What parameterization has learnt, where that was the method.
+    fn parameterization(&self) -> Option<&'a ParameterizationReport> {
+        self.fit.and_then(|fit| fit.learnt.parameterization())
+    }
 }
 
 /// Poses that the model was measured on.

@@ -1,7 +1,6 @@
 //! The pose spaces of a pose space deformation, in their order.
 
-use eigenskin_fit::method::PsdFit;
-use eigenskin_fit::method::psd::{DriverReport, SpaceReport};
+use eigenskin_fit::method::{DriverReport, PsdReport, SpaceReport};
 use maud::{Markup, html};
 
 use super::Report;
@@ -13,7 +12,7 @@ const NAMES: usize = 6;
 
 /// What was learnt, space by space and example by example.
 pub(super) fn section(report: &Report) -> Markup {
-    let Some(fit) = report.psd else { return html! {} };
+    let Some(learnt) = report.psd() else { return html! {} };
     html! {
         section aria-labelledby="spaces" {
             h2 #spaces { "What was learnt" }
@@ -24,14 +23,14 @@ pub(super) fn section(report: &Report) -> Markup {
                 "“condition” says that examples crowd."
             }
             p.hint { "The table is wide: scroll it sideways." }
-            (space_table(fit))
-            (example_table(report, fit))
+            (space_table(learnt))
+            (example_table(report, learnt))
         }
     }
 }
 
-fn space_table(fit: &PsdFit) -> Markup {
-    let any_anchors = fit.spaces.iter().any(|space| !space.anchors.is_empty());
+fn space_table(learnt: &PsdReport) -> Markup {
+    let any_anchors = learnt.spaces.iter().any(|space| !space.anchors.is_empty());
     html! {
         div.scroll role="region" aria-label="Pose spaces in their order" tabindex="0" {
             table.names.words {
@@ -47,7 +46,7 @@ fn space_table(fit: &PsdFit) -> Markup {
                     }
                 }
                 tbody {
-                    @for (index, space) in fit.spaces.iter().enumerate() {
+                    @for (index, space) in learnt.spaces.iter().enumerate() {
                         tr {
                             th scope="row" { (index + 1) ". " (space.name) }
                             td.words { (names(space)) }
@@ -69,13 +68,13 @@ fn space_table(fit: &PsdFit) -> Markup {
     }
 }
 
-fn example_table(report: &Report, fit: &PsdFit) -> Markup {
+fn example_table(report: &Report, learnt: &PsdReport) -> Markup {
     let unit = short(&report.unit.name);
     let unreachable =
-        fit.examples.iter().any(|example| example.unreachable > 1e-6 * fit.model.rig().mesh().size());
+        learnt.examples.iter().any(|example| example.unreachable > 1e-6 * report.model.rig().mesh().size());
     html! {
         details {
-            summary { "All " (counted(fit.examples.len(), "example", "examples")) " as a table" }
+            summary { "All " (counted(learnt.examples.len(), "example", "examples")) " as a table" }
             div.scroll role="region" aria-label="Examples" tabindex="0" {
                 table.names {
                     caption.hidden { "What each example adds to skinning at most" }
@@ -89,7 +88,7 @@ fn example_table(report: &Report, fit: &PsdFit) -> Markup {
                         }
                     }
                     tbody {
-                        @for example in &fit.examples {
+                        @for example in &learnt.examples {
                             tr {
                                 th scope="row" { (example.name) }
                                 td { (example.space + 1) "." }

@@ -163,8 +163,8 @@ fn pose_chart(report: &Report, set: &MeasuredSet) -> DotChart {
 
 /// How fast each joint's singular values fall.
 pub(super) fn singular_values(report: &Report) -> Markup {
-    let Some(fit) = report.fit else { return html! {} };
-    let rows = fit.joints.iter().map(|joint| DotRow {
+    let Some(learnt) = report.eigenskin() else { return html! {} };
+    let rows = learnt.joints.iter().map(|joint| DotRow {
         label: joint.name.clone(),
         joined: true,
         dots: joint
@@ -192,8 +192,8 @@ pub(super) fn singular_values(report: &Report) -> Markup {
         title: "Singular values of each joint".to_string(),
         description: format!(
             "{} of {} components are kept.",
-            fit.model.component_count(),
-            fit.joints.iter().map(|joint| joint.singular_values.len()).sum::<usize>()
+            report.model.component_count(),
+            learnt.joints.iter().map(|joint| joint.singular_values.len()).sum::<usize>()
         ),
         axis: format!("singular value in {} (logarithmic)", report.unit.name),
         logarithmic: true,
@@ -232,7 +232,7 @@ fn joint_table(report: &Report) -> Markup {
                     }
                 }
                 tbody {
-                    @for joint in report.fit.iter().flat_map(|fit| &fit.joints) {
+                    @for joint in report.eigenskin().iter().flat_map(|learnt| &learnt.joints) {
                         tr {
                             th scope="row" { (joint.name) }
                             td { (joint.example_count) }
@@ -331,22 +331,6 @@ pub(super) fn details(report: &Report) -> Markup {
                     } }
                 }
                 @if let Some(fit) = report.fit {
-                    div { dt { "Examples" } dd {
-                        (fit.example_count) " used"
-                        @if !fit.merged.is_empty() {
-                            ", " (fit.merged.len()) " that repeat another or the rest shape"
-                        }
-                    } }
-                }
-                @if let Some(fit) = report.psd {
-                    div { dt { "Examples" } dd {
-                        (fit.examples.len()) " used"
-                        @if !fit.merged.is_empty() {
-                            ", " (fit.merged.len()) " that repeat another or the rest shape"
-                        }
-                    } }
-                }
-                @if let Some(fit) = report.signals.as_ref().map(|signals| signals.fit) {
                     div { dt { "Examples" } dd {
                         (fit.example_count) " used"
                         @if !fit.merged.is_empty() {

@@ -1,6 +1,6 @@
 //! Signals over joints: the parts of the skin, what their signals keep, and what more would buy.
 
-use eigenskin_fit::method::{ParameterizationFit, PartReport};
+use eigenskin_fit::method::{Fit, ParameterizationReport, PartReport};
 use maud::{Markup, html};
 
 use super::Report;
@@ -10,11 +10,9 @@ use super::pictures::{HEIGHT, PictureLegend, PicturePanel, PictureRow, Shot, WID
 use super::sections::key;
 use crate::picture::{Panel, PictureError, PictureParams, Surface, View, draw_cutouts, mixed_colour};
 
-/// What is told of a parameterization.
+/// What more or fewer signals and frames would do.
 #[derive(Debug, Clone)]
-pub struct SignalsSummary<'a> {
-    /// the fit
-    pub fit: &'a ParameterizationFit,
+pub struct SignalsSummary {
     /// fits with other limits of signals at a vertex, the smallest first
     pub by_signals: Vec<SignalsTrial>,
     /// fits to fewer frames, the most first
@@ -72,7 +70,9 @@ const NAMES: usize = 6;
 
 /// What was learnt, part by part.
 pub(super) fn section(report: &Report) -> Markup {
-    let Some(signals) = &report.signals else { return html! {} };
+    let (Some(learnt), Some(signals)) = (report.parameterization(), &report.signals) else {
+        return html! {};
+    };
     html! {
         section aria-labelledby="signals" {
             h2 #signals { "What was learnt" }
@@ -81,26 +81,25 @@ pub(super) fn section(report: &Report) -> Markup {
                 "few displacement patterns; a signal says how much of one there is in a pose, and follows the "
                 "joints that drive the part. “Energy” is the sum of squared displacements. “Unseen” is the "
                 "share of the displacements that is left on frames that were left out, a fifth at a time"
-                @if let Some(unseen) = signals.fit.cross_validation {
+                @if let Some(unseen) = learnt.cross_validation {
                     ": " (format!("{unseen:.3}")) " on the whole skin"
                 }
                 "."
             }
             p.hint { "The table is wide: scroll it sideways." }
-            (part_table(signals.fit))
-            (charts(signals))
+            (part_table(learnt))
+            (charts(learnt, signals))
         }
     }
 }
 
 /// The rest shape from the shot's view and from behind, coloured by part; `None` where the skin is one part.
-pub fn partition_pictures(fit: &ParameterizationFit, shot: Shot) -> Result<Option<PictureRow>, PictureError> {
-    if fit.parts.len() < 2 {
-        return Ok(None);
-    }
+pub fn partition_pictures(fit: &Fit, shot: Shot) -> Result<Option<PictureRow>, PictureError> {
+    let learnt = fit.learnt.parameterization().filter(|learnt| learnt.parts.len() > 1);
+    let Some(learnt) = learnt else { return Ok(None) };
     let mesh = fit.model.rig().mesh();
-    let palette = part_colours(fit.parts.len());
-    let shares = shares_of_parts(fit);
+    let palette = part_colours(learnt.parts.len());
+    let shares = shares_of_parts(fit, learnt);
     let bare = |shares: &[(usize, f32)]| (1.0 - shares.iter().map(|share| share.1).sum::<f32>()).max(0.0);
     let colours: Vec<[u8; 3]> = shares
         .iter()
@@ -137,7 +136,7 @@ pub fn partition_pictures(fit: &ParameterizationFit, shot: Shot) -> Result<Optio
         }));
     }
     let mut keys: Vec<([u8; 3], String)> =
-        palette.into_iter().zip(fit.parts.iter().map(|part| part.name.clone())).collect();
+        palette.into_iter().zip(learnt.parts.iter().map(|part| part.name.clone())).collect();
     if shares.iter().any(|shares| bare(shares) > 0.5) {
         keys.push((GREY, "no signals".to_string()));
     }
@@ -164,9 +163,9 @@ pub fn part_colours(count: usize) -> Vec<[u8; 3]> {
 }
 
 /// `vertex` → (part, its share of the skin there).
-fn shares_of_parts(fit: &ParameterizationFit) -> Vec<Vec<(usize, f32)>> {
+fn shares_of_parts(fit: &Fit, learnt: &ParameterizationReport) -> Vec<Vec<(usize, f32)>> {
     let mut shares = vec![Vec::new(); fit.model.rig().vertex_count()];
-    for (index, (part, layer)) in fit.parts.iter().zip(fit.model.layers()).enumerate() {
+    for (index, (part, layer)) in learnt.parts.iter().zip(fit.model.layers()).enumerate() {
         for (&vertex, &share) in layer.support.iter().zip(&part.mask) {
             shares[vertex as usize].push((index, share));
         }
@@ -174,7 +173,7 @@ fn shares_of_parts(fit: &ParameterizationFit) -> Vec<Vec<(usize, f32)>> {
     shares
 }
 
-fn part_table(fit: &ParameterizationFit) -> Markup {
+fn part_table(learnt: &ParameterizationReport) -> Markup {
     html! {
         div.scroll role="region" aria-label="Parts of the skin" tabindex="0" {
             table.names.words {
@@ -190,7 +189,7 @@ fn part_table(fit: &ParameterizationFit) -> Markup {
                     }
                 }
                 tbody {
-                    @for part in &fit.parts {
+                    @for part in &learnt.parts {
                         tr {
                             th scope="row" { (part.name) }
                             td.words { (listed(&part.drivers)) }
@@ -213,7 +212,7 @@ fn listed(names: &[String]) -> String {
     if shown < names.len() { format!("{text} and {} more", names.len() - shown) } else { text }
 }
 
-fn charts(signals: &SignalsSummary) -> Markup {
+fn charts(learnt: &ParameterizationReport, signals: &SignalsSummary) -> Markup {
     let learnt_and_unseen =
         [("model", false, "frames it learnt from"), ("skinning", true, "frames left out")];
     html! {
@@ -223,7 +222,7 @@ fn charts(signals: &SignalsSummary) -> Markup {
             "Where they run far to the left, few are enough."
         }
         (key(&[("model", false, "kept"), ("skinning", true, "left out")]))
-        div.charts { (svg(&energy_chart(&signals.fit.parts))) }
+        div.charts { (svg(&energy_chart(&learnt.parts))) }
         h3 { "More or less of it" }
         @if !signals.without_trials.is_empty() {
             p { (signals.without_trials) }

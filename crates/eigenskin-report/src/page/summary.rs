@@ -87,7 +87,7 @@ pub(super) fn tiles(report: &Report) -> Markup {
                 dt { "Displacements that a vertex has at most" }
                 dd {
                     (report.model.most_tuples_per_vertex())
-                    @let [one, many] = if report.psd.is_some() {
+                    @let [one, many] = if report.psd().is_some() {
                         ["field", "fields"]
                     } else if report.signals.is_some() {
                         ["signal", "signals"]

@@ -1,7 +1,7 @@
 //! Tables: methods side by side, and normals as two kinds of engine show them.
 
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::baselines::{Method, MethodErrors, UnmeasuredMethod, displacement_bytes};
+use eigenskin_fit::baselines::{Baseline, MethodErrors, UnmeasuredMethod, displacement_bytes};
 use eigenskin_fit::metrics::ErrorSummary;
 use maud::{Markup, html};
 
@@ -81,7 +81,7 @@ pub(super) fn methods(report: &Report) -> Markup {
             @for (reason, methods) in reasons(&report.unmeasured) {
                 p.note { "Not measured: " (methods.join(", ")) ". Why: " (reason) "." }
             }
-            @if report.methods.iter().any(|method| method.method == Method::LinearMap) {
+            @if report.methods.iter().any(|method| method.method == Baseline::LinearMap) {
                 (glossary(report))
             }
         }
@@ -102,7 +102,7 @@ fn reasons(unmeasured: &[UnmeasuredMethod]) -> Vec<(&str, Vec<String>)> {
 
 /// What the methods are.
 fn glossary(report: &Report) -> Markup {
-    let ours = if report.psd.is_some() {
+    let ours = if report.psd().is_some() {
         "pose space deformation with the options it was asked for"
     } else if report.signals.is_some() {
         "signals of parts of the skin, interpolated over the joints that drive them"
@@ -194,19 +194,19 @@ fn our_row(report: &Report) -> Row {
     }
 }
 
-fn name_of(method: Method) -> String {
+fn name_of(method: Baseline) -> String {
     match method {
-        Method::Skinning(BaseSkinning::Rigid) => "rigid skinning".to_string(),
-        Method::Skinning(BaseSkinning::LinearBlend) => "linear blend skinning".to_string(),
-        Method::Skinning(BaseSkinning::DualQuaternion) => "dual quaternion skinning".to_string(),
-        Method::LinearMap => "linear map from joints".to_string(),
-        Method::Components(count) => format!("EigenSkin, {count} per joint"),
-        Method::AllComponents => "EigenSkin, all components".to_string(),
-        Method::ShapeInterpolation => "shape interpolation".to_string(),
-        Method::ExampleTargets => "raw example targets".to_string(),
-        Method::ForwardPsd => "forward PSD".to_string(),
-        Method::InversePsd => "inverse PSD".to_string(),
-        Method::WeightedPsd => "weighted PSD".to_string(),
+        Baseline::Skinning(BaseSkinning::Rigid) => "rigid skinning".to_string(),
+        Baseline::Skinning(BaseSkinning::LinearBlend) => "linear blend skinning".to_string(),
+        Baseline::Skinning(BaseSkinning::DualQuaternion) => "dual quaternion skinning".to_string(),
+        Baseline::LinearMap => "linear map from joints".to_string(),
+        Baseline::Components(count) => format!("EigenSkin, {count} per joint"),
+        Baseline::AllComponents => "EigenSkin, all components".to_string(),
+        Baseline::ShapeInterpolation => "shape interpolation".to_string(),
+        Baseline::ExampleTargets => "raw example targets".to_string(),
+        Baseline::ForwardPsd => "forward PSD".to_string(),
+        Baseline::InversePsd => "inverse PSD".to_string(),
+        Baseline::WeightedPsd => "weighted PSD".to_string(),
     }
 }
 

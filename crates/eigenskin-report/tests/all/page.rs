@@ -1,5 +1,7 @@
 //! The HTML report of a small bent bar: its numbers are the evaluation's, and it stands alone.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::examples::{Example, ExampleSet};
@@ -8,12 +10,12 @@ use eigenskin_core::mesh::Mesh;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_fit::baselines::{
-    Method, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines,
+    Baseline, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines,
 };
-use eigenskin_fit::method::{EigenSkinFit, EigenSkinParams, PsdFit, PsdParams, fit_eigenskin, fit_psd};
-use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::method::{EigenSkinParams, Fit, ParameterizationParams, PsdParams, fit_examples};
 use eigenskin_fit::metrics::{Evaluation, evaluate_against};
 use eigenskin_gltf::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
@@ -76,10 +78,12 @@ fn bent(rig: &Arc<Rig>, angles: &[f64]) -> ExampleSet {
     ExampleSet::new(rig.clone(), examples.collect()).unwrap()
 }
 
+const LINEAR: BaseSkinning = BaseSkinning::LinearBlend;
+
 struct Data {
     training: ExampleSet,
     held_out: ExampleSet,
-    fit: EigenSkinFit,
+    fit: Fit,
     on_training: Evaluation,
     on_held_out: Evaluation,
 }
@@ -88,10 +92,13 @@ impl Data {
     fn new() -> Self {
         let rig = strip();
         let (training, held_out) = (bent(&rig, &[0.4, 0.8, 1.2]), bent(&rig, &[0.6, 1.0]));
-        let fit = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap();
+        let fit = fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+            .unwrap();
         let model = Arc::new(fit.model.clone());
-        let (on_training, on_held_out) =
-            (evaluate_against(&model, &training), evaluate_against(&model, &held_out));
+        let (on_training, on_held_out) = (
+            evaluate_against(&model, &training, &Unwatched).unwrap(),
+            evaluate_against(&model, &held_out, &Unwatched).unwrap(),
+        );
         Self { training, held_out, fit, on_training, on_held_out }
     }
 
@@ -100,9 +107,10 @@ impl Data {
     }
 
     /// The page of a pose space deformation of the same examples.
-    fn psd_page(&self, unmeasured: Vec<UnmeasuredMethod>) -> (PsdFit, String) {
-        let fit = fit_psd(&self.training, &PsdParams::default()).unwrap();
-        let on_training = evaluate_against(&Arc::new(fit.model.clone()), &self.training);
+    fn psd_page(&self, unmeasured: Vec<UnmeasuredMethod>) -> (Fit, String) {
+        let fit =
+            fit_examples(&self.training, &Base::default(), &PsdParams::default().into(), &Unwatched).unwrap();
+        let on_training = evaluate_against(&Arc::new(fit.model.clone()), &self.training, &Unwatched).unwrap();
         let set = MeasuredSet {
             name: "training".into(),
             kind: SetKind::Training,
@@ -115,11 +123,18 @@ impl Data {
             notes: Vec::new(),
             unit: LengthUnit { name: "mm".into(), per_model_unit: 1000.0 },
             model: &fit.model,
-            fit: None,
-            psd: Some(&fit),
+            fit: Some(&fit),
             signals: None,
             sets: vec![set],
-            methods: psd_baselines(&self.training, &PsdParams::default(), &[&self.training]).0,
+            methods: psd_baselines(
+                &self.training,
+                LINEAR,
+                &PsdParams::default(),
+                &[&self.training],
+                &Unwatched,
+            )
+            .unwrap()
+            .0,
             unmeasured,
             written: None,
             simulation: None,
@@ -139,18 +154,23 @@ impl Data {
         };
         let model = Arc::new(self.fit.model.clone());
         let sets = [&self.training, &self.held_out];
-        let mut methods = skinning_baselines(&sets);
-        methods.extend(learnt_baselines(&self.training, &EigenSkinParams::default(), 1, &sets).unwrap());
+        let mut methods = skinning_baselines(&sets, &Unwatched).unwrap();
+        methods.extend(
+            learnt_baselines(&self.training, LINEAR, &EigenSkinParams::default(), 1, &sets, &Unwatched)
+                .unwrap(),
+        );
         let mut pictures =
             worst_pose_pictures(&model, &self.held_out, &self.on_held_out, NASTY, 1, SHOT, &unit).unwrap();
-        pictures.extend(eigendisplacement_pictures(&model, &self.fit.joints, SHOT, &unit).unwrap());
+        pictures.extend(
+            eigendisplacement_pictures(&model, &self.fit.learnt.eigenskin().unwrap().joints, SHOT, &unit)
+                .unwrap(),
+        );
         html(&Report {
             title: NASTY.into(),
             notes: vec![NASTY.into()],
             unit,
             model: &self.fit.model,
             fit: Some(&self.fit),
-            psd: None,
             signals: None,
             sets: vec![
                 set("training", SetKind::Training, &self.on_training, &self.training),
@@ -239,8 +259,8 @@ fn raw_targets_have_a_row() {
 fn pose_spaces_are_listed_in_their_order() {
     let data = Data::new();
     let reason = || format!("too large {NASTY}");
-    let unmeasured =
-        [Method::ForwardPsd, Method::WeightedPsd].map(|method| UnmeasuredMethod { method, reason: reason() });
+    let unmeasured = [Baseline::ForwardPsd, Baseline::WeightedPsd]
+        .map(|method| UnmeasuredMethod { method, reason: reason() });
     let (fit, page) = data.psd_page(unmeasured.to_vec());
     assert!(!page.contains(NASTY));
     let escaped =
@@ -248,9 +268,10 @@ fn pose_spaces_are_listed_in_their_order() {
     // One space, its joint's name, all three examples, and what the fit says of it.
     let row = cells(&page, &format!("1. {escaped}"));
     assert_eq!(row[0].matches("&lt;script&gt;").count(), 3, "{row:?}");
-    let driver = fit.spaces[0].drivers[0];
-    assert_eq!(row[1..3], [fit.spaces[0].vertex_count.to_string(), figure(driver.width)]);
-    let worst = fit.examples.iter().map(|e| e.largest_delta).fold(0.0, f64::max);
+    let told = fit.learnt.psd().unwrap();
+    let driver = told.spaces[0].drivers[0];
+    assert_eq!(row[1..3], [told.spaces[0].vertex_count.to_string(), figure(driver.width)]);
+    let worst = told.examples.iter().map(|e| e.largest_delta).fold(0.0, f64::max);
     assert!(page.contains(&format!("<td>{}</td>", figure(1000.0 * worst))));
     // A reason that two methods share is told once.
     assert_eq!(page.matches("Not measured: forward PSD, weighted PSD. Why: too large").count(), 1);
@@ -262,12 +283,17 @@ fn pose_spaces_are_listed_in_their_order() {
 fn components_are_seen_from_near() {
     let data = Data::new();
     let unit = LengthUnit::of_the_model();
-    let pictures = eigendisplacement_pictures(&data.fit.model, &data.fit.joints, SHOT, &unit);
+    let pictures = eigendisplacement_pictures(
+        &data.fit.model,
+        &data.fit.learnt.eigenskin().unwrap().joints,
+        SHOT,
+        &unit,
+    );
     let row = pictures.unwrap().unwrap();
     assert_eq!(row.legend, PictureLegend::Displacement);
     let first = &row.panels[0];
     assert!(first.caption.contains(NASTY) && first.caption.contains("component 1"), "{}", first.caption);
-    let value = figure(data.fit.joints[0].singular_values[0]);
+    let value = figure(data.fit.learnt.eigenskin().unwrap().joints[0].singular_values[0]);
     assert_eq!(first.detail, format!("singular value {value} model units"));
     let mut reader = png::Decoder::new(std::io::Cursor::new(&first.png)).read_info().unwrap();
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
@@ -370,7 +396,7 @@ fn simulations_are_told_with_every_pose() {
 }
 
 /// The strip as two parts with signals, learnt from eight poses.
-fn two_parts() -> (ExampleSet, ParameterizationFit) {
+fn two_parts() -> (ExampleSet, Fit) {
     let angles: Vec<f64> = (1..=8).map(|step| 0.15 * f64::from(step)).collect();
     let rig = strip();
     let mut examples = bent(&rig, &angles).examples().to_vec();
@@ -383,20 +409,19 @@ fn two_parts() -> (ExampleSet, ParameterizationFit) {
     }
     let set = ExampleSet::new(rig, examples).unwrap();
     let params = ParameterizationParams { parts: Some(2), ..ParameterizationParams::default() };
-    let fit = fit_parameterization(&set, &params).unwrap();
-    assert_eq!(fit.parts.len(), 2);
+    let fit = fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap();
+    assert_eq!(fit.learnt.parameterization().unwrap().parts.len(), 2);
     (set, fit)
 }
 
-fn signals_page(set: &ExampleSet, signals: SignalsSummary) -> String {
-    let evaluation = evaluate_against(&Arc::new(signals.fit.model.clone()), set);
+fn signals_page(set: &ExampleSet, fit: &Fit, signals: SignalsSummary) -> String {
+    let evaluation = evaluate_against(&Arc::new(fit.model.clone()), set, &Unwatched).unwrap();
     html(&Report {
         title: NASTY.into(),
         notes: Vec::new(),
         unit: LengthUnit::of_the_model(),
-        model: &signals.fit.model,
-        fit: None,
-        psd: None,
+        model: &fit.model,
+        fit: Some(fit),
         sets: vec![MeasuredSet {
             name: "training".into(),
             kind: SetKind::Training,
@@ -408,7 +433,7 @@ fn signals_page(set: &ExampleSet, signals: SignalsSummary) -> String {
         unmeasured: Vec::new(),
         written: None,
         simulation: None,
-        pictures: partition_pictures(signals.fit, SHOT).unwrap().into_iter().collect(),
+        pictures: partition_pictures(fit, SHOT).unwrap().into_iter().collect(),
         signals: Some(signals),
     })
 }
@@ -423,12 +448,11 @@ fn signals_are_told_part_by_part() {
         unseen: Some(unseen),
     };
     let signals = SignalsSummary {
-        fit: &fit,
         by_signals: vec![trial(1, false, 0.5, 0.625), trial(2, true, 0.25, 0.375)],
         by_frames: vec![FramesTrial { every: 4, frames: 2, training: Some(0.125), unseen: Some(0.75) }],
         without_trials: String::new(),
     };
-    let page = signals_page(&set, signals.clone());
+    let page = signals_page(&set, &fit, signals.clone());
     assert!(!page.contains(NASTY));
     assert!(
         page.contains(&format!("<small>{} signals in all", fit.model.component_count())),
@@ -438,7 +462,7 @@ fn signals_are_told_part_by_part() {
     let section = page.split_once("id=\"signals\"").unwrap().1.split_once("</section>").unwrap().0;
     let escaped =
         NASTY.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
-    for part in &fit.parts {
+    for part in &fit.learnt.parameterization().unwrap().parts {
         let name = if part.name == NASTY { escaped.as_str() } else { part.name.as_str() };
         let row = cells(section, name);
         assert_eq!(row[0], escaped, "the only joint that moves drives {name}");
@@ -457,7 +481,7 @@ fn signals_are_told_part_by_part() {
     );
 
     let without_trials = format!("not tried {NASTY}");
-    let page = signals_page(&set, SignalsSummary { without_trials, ..signals });
+    let page = signals_page(&set, &fit, SignalsSummary { without_trials, ..signals });
     assert!(page.contains("not tried &lt;script") && !page.contains("Error by number of signals"));
 }
 
@@ -467,7 +491,8 @@ fn parts_have_colours_of_their_own() {
     let (set, fit) = two_parts();
     let row = partition_pictures(&fit, SHOT).unwrap().unwrap();
     let palette = part_colours(2);
-    let names: Vec<String> = fit.parts.iter().map(|part| part.name.clone()).collect();
+    let names: Vec<String> =
+        fit.learnt.parameterization().unwrap().parts.iter().map(|part| part.name.clone()).collect();
     let keys = palette.iter().copied().zip(names).collect();
     assert_eq!(row.legend, PictureLegend::Parts { keys });
     let picture = &row.panels[0];
@@ -484,14 +509,15 @@ fn parts_have_colours_of_their_own() {
         let (light, brightest) = (pixel[..3].iter().sum::<f32>(), colour.iter().sum::<f32>());
         (0..3).all(|c| (pixel[c] / light - colour[c] / brightest).abs() < 0.04)
     };
-    let root = fit.parts.iter().position(|part| part.name == "root").unwrap();
+    let root =
+        fit.learnt.parameterization().unwrap().parts.iter().position(|part| part.name == "root").unwrap();
     let (left, right) = (pixel(picture.width / 10), pixel(picture.width * 9 / 10));
     assert_eq!((left[3], right[3]), (255.0, 255.0));
     assert!(same_hue(left, palette[root]) && !same_hue(left, palette[1 - root]), "{left:?} {palette:?}");
     assert!(same_hue(right, palette[1 - root]) && !same_hue(right, palette[root]), "{right:?} {palette:?}");
 
     let whole = ParameterizationParams { parts: Some(1), ..ParameterizationParams::default() };
-    let whole = fit_parameterization(&set, &whole).unwrap();
+    let whole = fit_examples(&set, &Base::default(), &whole.clone().into(), &Unwatched).unwrap();
     assert!(partition_pictures(&whole, SHOT).unwrap().is_none(), "one part needs no picture");
     let many = part_colours(21);
     let distinct: std::collections::BTreeSet<_> = many.iter().collect();

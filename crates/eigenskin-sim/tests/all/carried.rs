@@ -1,6 +1,7 @@
 //! How much of the difference between two styles a style map leaves.
 
 use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::metrics::vertex_errors;
 use eigenskin_fit::style::{Regions, StyleMap, StyleParams};
 
@@ -9,8 +10,8 @@ pub fn left(label: &str, x: [&ExampleSet; 2], y1: &ExampleSet, truth: &ExampleSe
     let gap = rmse(y1, truth);
     [Regions::Whole, Regions::joints()].map(|regions| {
         let params = StyleParams { regions, ..StyleParams::default() };
-        let map = StyleMap::capture(x[0], x[1], y1, &params).unwrap();
-        let found = rmse(&map.transfer(y1, 1.0).unwrap().set, truth);
+        let map = StyleMap::capture(x[0], x[1], y1, &params, &Unwatched).unwrap();
+        let found = rmse(&map.transfer(y1, 1.0, &Unwatched).unwrap().set, truth);
         println!(
             "{label}, {regions:?}: {found:.3e} of a gap of {gap:.3e}, {:.3}; rank {}, carried {:.3}",
             found / gap,

@@ -1,5 +1,6 @@
 //! Poses of the built-in hand, coarse.
 
+use eigenskin_core::deformers::Base;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,7 +13,7 @@ use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_sim::jobs::{Job, Purpose, SamplingParams, jobs};
 use eigenskin_sim::quality::QualityLimits;
@@ -189,13 +190,17 @@ fn a_hand_with_holes_is_bent_and_learnt_like_a_whole_one() {
             ExampleSet::new(rig.clone(), examples.collect()).unwrap()
         };
         let (training, validation) = (set(Purpose::Training), set(Purpose::Validation));
-        let model = Arc::new(fit_eigenskin(&training, &EigenSkinParams::default()).unwrap().model);
-        let error = evaluate_against(&model, &validation).relative_error.unwrap();
+        let model = Arc::new(
+            fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+                .unwrap()
+                .model,
+        );
+        let error = evaluate_against(&model, &validation, &Unwatched).unwrap().relative_error.unwrap();
         (training, error)
     });
     // The shapes differ by a small part of what skinning misses.
     let plain = Model::without_corrections(whole.rig.clone(), BaseSkinning::LinearBlend);
-    let skinning = evaluate_against(&Arc::new(plain), &of_whole.0).skinning.rmse;
+    let skinning = evaluate_against(&Arc::new(plain), &of_whole.0, &Unwatched).unwrap().skinning.rmse;
     let shapes = |set: &ExampleSet| -> Vec<Vec3> {
         set.examples().iter().flat_map(|example| example.positions.clone()).collect()
     };

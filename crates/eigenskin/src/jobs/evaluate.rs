@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
-use eigenskin_core::progress::{Cancelled, Counted, Progress};
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_fit::metrics::{Evaluation, evaluate_each};
 use eigenskin_io::ReadError;
 
@@ -61,7 +61,7 @@ pub enum EvaluateError {
     Truth(#[from] ExampleSourceError),
     /// The model's base cannot be used.
     #[error(transparent)]
-    Base(#[from] BaseError),
+    Base(BaseError),
     /// Shapes on disk cannot be read again.
     #[error(transparent)]
     OnDisk(#[from] LargeSetError),
@@ -81,6 +81,15 @@ pub enum EvaluateError {
     /// Stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<BaseError> for EvaluateError {
+    fn from(error: BaseError) -> Self {
+        match error {
+            BaseError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            other => Self::Base(other),
+        }
+    }
 }
 
 impl Evaluate {
@@ -120,22 +129,18 @@ impl Evaluate {
 
     /// Compares.
     pub fn run(&self, progress: &dyn Progress) -> Result<EvaluateOutcome, EvaluateError> {
-        progress.doing("comparing")?;
         let evaluation = match &self.truth {
             Examples::InMemory(set) => {
                 let mut base = self.base.lock().unwrap_or_else(PoisonError::into_inner);
-                base.measure(&self.model, set)?
+                base.measure(&self.model, set, progress)?
             }
             Examples::OnDisk(set) => {
                 if self.model.base().skinning().is_none() {
                     let what = "a model on a stack of deformers";
                     return Err(EvaluateError::NeedsMemory { what, bytes: set.bytes() });
                 }
-                let counted = Counted::new(progress, "comparing", set.poses().len());
-                evaluate_each(&self.model, set.poses().len(), |index| {
-                    counted.next()?;
-                    Ok::<_, EvaluateError>(set.example(index)?)
-                })?
+                let shape = |index| Ok::<_, EvaluateError>(set.example(index)?);
+                evaluate_each(&self.model, set.poses().len(), shape, progress)?
             }
         };
         Ok(EvaluateOutcome { evaluation })

@@ -44,11 +44,13 @@ pub struct StyleSettings {
     pub amount: f64,
     /// how the style is captured
     pub capture: StyleParams,
+    /// how to fit a model to the result; default none: the examples alone
+    pub fit: Option<FitSettings>,
 }
 
 impl Default for StyleSettings {
     fn default() -> Self {
-        Self { amount: 1.0, capture: StyleParams::default() }
+        Self { amount: 1.0, capture: StyleParams::default(), fit: None }
     }
 }
 
@@ -63,8 +65,6 @@ pub struct Style {
     pub target: OpenedSet,
     /// how to transfer the style
     pub settings: StyleSettings,
-    /// how to fit a model to the result; none for the examples alone
-    pub fit: Option<FitSettings>,
 }
 
 /// An example set with its file.
@@ -152,7 +152,7 @@ pub enum StyleJobError {
     },
     /// The target cannot take the style.
     #[error(transparent)]
-    Style(#[from] StyleError),
+    Style(StyleError),
     /// No model can be fitted to the result.
     #[error(transparent)]
     Fit(Box<FitJobError>),
@@ -169,7 +169,19 @@ pub enum StyleJobError {
 
 impl From<FitJobError> for StyleJobError {
     fn from(error: FitJobError) -> Self {
-        Self::Fit(Box::new(error))
+        match error {
+            FitJobError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Fit(Box::new(error)),
+        }
+    }
+}
+
+impl From<StyleError> for StyleJobError {
+    fn from(error: StyleError) -> Self {
+        match error {
+            StyleError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Style(error),
+        }
     }
 }
 
@@ -180,22 +192,20 @@ impl Style {
         let to = eigenskin_io::read_examples(&inputs.to, &RigSource::new(&inputs.to).read_options())?.1;
         let to = settled(to, &from.file, &inputs.to, inputs.frames)?;
         let target = OpenedSet::open(&inputs.target, inputs.frames)?;
-        Ok(Self { from, to, target, settings, fit: None })
+        Ok(Self { from, to, target, settings })
     }
 
     /// Captures the style, transfers it, and fits a model where one is asked for.
     pub fn run(&self, progress: &dyn Progress) -> Result<StyleOutcome, StyleJobError> {
-        let StyleSettings { amount, capture } = &self.settings;
+        let StyleSettings { amount, capture, fit } = &self.settings;
         if !(0.0..=1.0).contains(amount) {
             return Err(StyleJobError::Amount { amount: *amount });
         }
-        progress.doing("capturing the style")?;
         let target = &self.target.set;
-        let map = StyleMap::capture(&self.from.set, &self.to, target, capture)?;
-        progress.doing("transferring the style")?;
-        let transferred = map.transfer(target, *amount)?;
+        let map = StyleMap::capture(&self.from.set, &self.to, target, capture, progress)?;
+        let transferred = map.transfer(target, *amount, progress)?;
         let file = self.target.file.clone();
-        let model = match &self.fit {
+        let model = match fit {
             Some(settings) => {
                 let set = Arc::new(transferred.set.clone());
                 Some(Fit::new(file.clone(), set, settings.clone())?.run(progress)?)

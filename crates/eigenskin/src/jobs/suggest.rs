@@ -8,12 +8,13 @@ use eigenskin_core::examples::{ExampleSet, ExamplesError};
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::reference::GuessedReferences;
 use eigenskin_core::rig::Rig;
-use eigenskin_fit::suggest::{self, SuggestParams, Suggestion, suggest_poses};
+pub use eigenskin_fit::suggest::SuggestParams;
+use eigenskin_fit::suggest::{self, Suggestion, suggest_poses};
 use eigenskin_gltf::{FileKind, RigFile};
 use eigenskin_io::pose_file::{read_poses, write_poses};
 use eigenskin_io::{ReadError, WriteError};
 use eigenskin_sim::ranges::{GivenRanges, RangeError, Ranges, ranges};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::pose_source::{PoseSourceError, clip_named};
 use crate::rig_source::{RigSource, RigSourceError};
@@ -28,19 +29,7 @@ pub struct Suggest {
     /// poses to choose from
     pub candidates: Vec<NamedPose>,
     /// how to choose
-    pub settings: SuggestSettings,
-}
-
-/// How to choose.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct SuggestSettings {
-    /// poses to suggest at most; default 5
-    pub count: usize,
-    /// radians (or control values) over which the skin's correction changes its character; default 0.8
-    pub length: f64,
-    /// how much two joints that bend the same skin do beyond what each does alone; default 0.1
-    pub coupling: f64,
+    pub settings: SuggestParams,
 }
 
 /// What to open.
@@ -96,33 +85,12 @@ pub struct SuggestOutcome {
 /// A pose worth an example.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SuggestedPose {
-    /// its name
-    pub name: String,
+    /// what an example there is good for
+    #[serde(flatten)]
+    pub suggestion: Suggestion,
     /// the pose
     #[serde(skip)]
     pub pose: NamedPose,
-    /// why, one sentence
-    pub reason: String,
-    /// error to expect there, in the rest shape's unit (root of the mean square over the skin). Without
-    /// examples an estimate from the skin weights
-    pub expected_error: f64,
-    /// share of the uncertainty over all candidates that an example here would take away
-    pub gain: f64,
-    /// the joint or control that makes it worth while
-    pub moves: String,
-    /// the example or earlier suggestion that moves it most alike
-    pub nearest: Option<NearestExample>,
-    /// leave-one-out error of the examples that move it, as `expected_error`
-    pub leave_one_out: Option<f64>,
-}
-
-/// An example near a suggestion.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NearestExample {
-    /// its name
-    pub name: String,
-    /// how far away it moves the joint or control: radians, sizes, control values
-    pub distance: f64,
 }
 
 /// Why nothing can be suggested.
@@ -158,7 +126,7 @@ pub enum SuggestError {
     },
     /// The candidates make no sense.
     #[error(transparent)]
-    Suggest(#[from] suggest::SuggestError),
+    Suggest(suggest::SuggestError),
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -175,10 +143,12 @@ const MOST_KEYS: usize = 1000;
 /// The clip that is written.
 const CLIP: &str = "suggested";
 
-impl Default for SuggestSettings {
-    fn default() -> Self {
-        let SuggestParams { count, length, coupling } = SuggestParams::default();
-        Self { count, length, coupling }
+impl From<suggest::SuggestError> for SuggestError {
+    fn from(error: suggest::SuggestError) -> Self {
+        match error {
+            suggest::SuggestError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Suggest(error),
+        }
     }
 }
 
@@ -190,7 +160,7 @@ impl Default for CandidateSource {
 
 impl Suggest {
     /// Reads the rig, the existing examples and the poses to choose from.
-    pub fn open(inputs: &SuggestInputs, settings: SuggestSettings) -> Result<OpenedSuggest, SuggestError> {
+    pub fn open(inputs: &SuggestInputs, settings: SuggestParams) -> Result<OpenedSuggest, SuggestError> {
         let options = inputs.rig.read_options();
         let path = &inputs.rig.path;
         let (file, own) = match eigenskin_io::file_kind(path)? {
@@ -218,35 +188,21 @@ impl Suggest {
 
     /// Chooses.
     pub fn run(&self, progress: &dyn Progress) -> Result<SuggestOutcome, SuggestError> {
-        progress.doing("comparing poses")?;
-        let SuggestSettings { count, length, coupling } = self.settings;
-        if count == 0 {
+        if self.settings.count == 0 {
             return Err(SuggestError::NoCount);
         }
-        let params = SuggestParams { count, length, coupling };
-        let found = suggest_poses(&self.rig, self.examples.as_deref(), &self.candidates, &params)?;
+        let examples = self.examples.as_deref();
+        let found = suggest_poses(&self.rig, examples, &self.candidates, &self.settings, progress)?;
         let taken: f64 = found.iter().map(|suggestion| suggestion.gain).sum();
+        let with_pose = |suggestion: Suggestion| SuggestedPose {
+            pose: self.candidates[suggestion.candidate].clone(),
+            suggestion,
+        };
         Ok(SuggestOutcome {
-            suggestions: found.into_iter().map(|suggestion| self.suggested(suggestion)).collect(),
+            suggestions: found.into_iter().map(with_pose).collect(),
             candidates: self.candidates.len(),
             left: (1.0 - taken).max(0.0),
         })
-    }
-
-    fn suggested(&self, suggestion: Suggestion) -> SuggestedPose {
-        let reason = suggestion.reason(&self.rig);
-        let Suggestion { candidate, name, expected_error, gain, mover, nearest, leave_one_out, .. } =
-            suggestion;
-        SuggestedPose {
-            name,
-            pose: self.candidates[candidate].clone(),
-            reason,
-            expected_error,
-            gain,
-            moves: mover.name(&self.rig).to_string(),
-            nearest: nearest.map(|(name, distance)| NearestExample { name, distance }),
-            leave_one_out,
-        }
     }
 }
 
@@ -318,7 +274,7 @@ impl SuggestOutcome {
             return Ok(());
         }
         let poses: Vec<(NamedPose, String)> =
-            self.suggestions.iter().map(|s| (s.pose.clone(), s.reason.clone())).collect();
+            self.suggestions.iter().map(|s| (s.pose.clone(), s.suggestion.reason())).collect();
         Ok(write_poses(path, rig, &poses)?)
     }
 

@@ -112,7 +112,7 @@ pub enum TransferJobError {
     },
     /// The target is no mesh of the character.
     #[error(transparent)]
-    Transfer(#[from] TransferError),
+    Transfer(TransferError),
     /// The poses chosen do not exist.
     #[error(transparent)]
     Frames(#[from] FrameSliceError),
@@ -134,6 +134,15 @@ pub enum TransferJobError {
     /// Stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<TransferError> for TransferJobError {
+    fn from(error: TransferError) -> Self {
+        match error {
+            TransferError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Transfer(error),
+        }
+    }
 }
 
 impl Transfer {
@@ -161,7 +170,6 @@ impl Transfer {
         if !(0.0..=1.0).contains(&settings.averaging) {
             return Err(TransferJobError::Averaging { share: settings.averaging });
         }
-        progress.doing("transferring")?;
         let file = &self.target.file;
         let params = TransferParams {
             budget: Budget {
@@ -171,15 +179,11 @@ impl Transfer {
             },
             weights: !settings.keep_weights,
             averaging: settings.averaging,
-            sample_poses: sampled(file),
             ..TransferParams::default()
         };
-        let transferred = transfer_model(&self.model, file.rig(), &params)?;
+        let transferred = transfer_model(&self.model, file.rig(), &params, &sampled(file), progress)?;
         let evaluation = match &self.truth {
-            Some(truth) => {
-                progress.doing("comparing")?;
-                Some(self.measured(&transferred, truth)?)
-            }
+            Some(truth) => Some(self.measured(&transferred, truth, progress)?),
             None => None,
         };
         progress.doing("writing")?;
@@ -191,6 +195,7 @@ impl Transfer {
         &self,
         transferred: &TransferredModel,
         truth: &ExampleSet,
+        progress: &dyn Progress,
     ) -> Result<Evaluation, TransferJobError> {
         let model = Arc::new(transferred.model.clone());
         // Refuses models whose shapes only another program knows.
@@ -200,11 +205,14 @@ impl Transfer {
         let truth = truth.clone();
         let on_target = if count != target.vertex_count() && count == own.vertex_count() {
             let truth = truth.for_rig(own).map_err(TransferJobError::Truth)?;
-            transfer_examples(&truth, transferred, target).map_err(TransferJobError::TruthOfModel)?
+            transfer_examples(&truth, transferred, target, progress).map_err(|error| match error {
+                TransferError::Cancelled(cancelled) => TransferJobError::Cancelled(cancelled),
+                error => TransferJobError::TruthOfModel(error),
+            })?
         } else {
             truth.for_rig(target).map_err(TransferJobError::Truth)?
         };
-        Ok(evaluate_against(&model, &on_target))
+        Ok(evaluate_against(&model, &on_target, progress)?)
     }
 }
 

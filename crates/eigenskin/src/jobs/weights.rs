@@ -10,7 +10,6 @@ use eigenskin_gltf::RigFile;
 use eigenskin_io::{ReadError, WriteError};
 use serde::{Serialize, Serializer};
 
-use super::fit::solved_weights_figures;
 use crate::example_source::{ExampleSource, ExampleSourceError, Examples};
 use crate::frame_slice::FrameSlice;
 use crate::rig_source::RigSource;
@@ -59,13 +58,22 @@ pub enum WeightsError {
     Source(#[from] ExampleSourceError),
     /// They could not be solved.
     #[error(transparent)]
-    Solve(#[from] SolveWeightsError),
+    Solve(SolveWeightsError),
     /// The rig cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
     /// Stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<SolveWeightsError> for WeightsError {
+    fn from(error: SolveWeightsError) -> Self {
+        match error {
+            SolveWeightsError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Solve(error),
+        }
+    }
 }
 
 impl Weights {
@@ -84,8 +92,7 @@ impl Weights {
 
     /// Solves.
     pub fn run(&self, progress: &dyn Progress) -> Result<WeightsOutcome, WeightsError> {
-        progress.doing("solving weights")?;
-        let solved = solve_weights(&self.examples, &self.settings)?;
+        let solved = solve_weights(&self.examples, &self.settings, progress)?;
         let rig = self.rig.clone().with_weights(solved.rig.clone()).map_err(WriteError::from)?;
         Ok(WeightsOutcome { solved, rig })
     }
@@ -100,6 +107,6 @@ impl WeightsOutcome {
 
 impl Serialize for WeightsOutcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        solved_weights_figures(&self.solved).map_err(serde::ser::Error::custom)?.serialize(serializer)
+        self.solved.serialize(serializer)
     }
 }

@@ -14,7 +14,10 @@ use eigenskin_core::examples::{Example, ExampleSet, ExamplesError, distinct_pose
 use eigenskin_core::progress::{Cancelled, Progress, Step};
 use eigenskin_core::rig::{Rig, RigError};
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::displacements::{Fields, Observations, RestDisplacements, RestSkin, SkinPoints};
+use eigenskin_core::vertex_groups::VertexGroups;
+use eigenskin_fit::displacements::{
+    Fields, Observations, PULLING_BACK, RestDisplacements, RestSkin, SkinPoints,
+};
 use rayon::prelude::*;
 
 pub use eigenskin_io::frame_file::{FrameFile, can_be_streamed, shape_bytes};
@@ -68,7 +71,7 @@ pub enum LargeSetError {
     /// Something about the scratch folder.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
-    /// Stopped from outside; the same work goes on from here.
+    /// The work was ended from outside; what was pulled back stays in the scratch folder.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
@@ -188,7 +191,7 @@ impl LargeSet {
     }
 
     /// Pulls all examples back to rest into `scratch`, those before `done` being there already from a run
-    /// that was interrupted.
+    /// that was interrupted; `progress` is told how many of how many are there, safely on disk.
     ///
     /// The observations are read from `scratch`, which must stay as long as they are used.
     pub fn observe(
@@ -200,22 +203,26 @@ impl LargeSet {
     ) -> Result<Observations, LargeSetError> {
         let poses: Vec<_> = self.poses.iter().map(|named| (named.name.as_str(), &named.pose)).collect();
         let (kept, merged) = distinct_poses(&self.rig, &poses, allow_compromise, |index| {
+            progress.doing(PULLING_BACK)?;
             Ok::<_, LargeSetError>(self.example(index)?.positions.into())
         })?;
-        let rest = RestSkin::new(&self.rig, self.points(&kept)?);
+        let rest = RestSkin::new(&self.rig, self.points(&kept, progress)?);
         let places = [rest.points().group_count(), self.rig.vertex_count()];
-        let step = |done| progress.step(Step { doing: "pulling back", done, count: Some(kept.len()) });
         let mut files = scratch.begin(&self.identity(base, &kept), kept.len(), places)?;
+        let tell = |done: usize| progress.step(Step { doing: PULLING_BACK, done, count: Some(kept.len()) });
         while files.done() < kept.len() {
-            step(files.done())?;
-            let group = &kept[files.done()..(files.done() + GROUP).min(kept.len())];
+            let done = files.done();
+            let group = &kept[done..(done + GROUP).min(kept.len())];
             let pulled = group
                 .par_iter()
-                .map(|&index| Ok(rest.pull_skinned(base, &self.example(index)?)))
+                .map(|&index| {
+                    tell(done)?;
+                    Ok(rest.pull_skinned(base, &self.example(index)?))
+                })
                 .collect::<Result<Vec<_>, LargeSetError>>()?;
             files.push(&pulled)?;
         }
-        step(kept.len())?;
+        tell(kept.len())?;
         let (positions, normals, residuals) = files.finish()?;
         Ok(Observations {
             rig: self.rig.clone(),
@@ -233,10 +240,11 @@ impl LargeSet {
     }
 
     /// Vertices that are one point of the skin in all examples.
-    fn points(&self, kept: &[usize]) -> Result<eigenskin_core::vertex_groups::VertexGroups, LargeSetError> {
+    fn points(&self, kept: &[usize], progress: &dyn Progress) -> Result<VertexGroups, LargeSetError> {
         let mut points = SkinPoints::new(&self.rig);
         if points.has_seams() {
             for &index in kept {
+                progress.doing(PULLING_BACK)?;
                 points.see(&self.example(index)?.positions);
             }
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::progress::Progress;
-use eigenskin_fit::method::{EigenSkinFit, EigenSkinParams, PsdParams};
+use eigenskin_fit::method::{EigenSkinParams, Fit, PsdParams};
 use eigenskin_fit::metrics::Evaluation;
 use eigenskin_gltf::SimulationRecord;
 use eigenskin_report::page::{
@@ -17,7 +17,7 @@ use super::{Methods, PageStyle, ReportError, SameFooting, measured, methods_side
 #[derive(Debug, Clone)]
 pub struct DemoPage<'a> {
     /// what was learnt
-    pub fit: &'a EigenSkinFit,
+    pub fit: &'a Fit,
     /// learnt from
     pub training: DemoSet<'a>,
     /// held out, one joint moves
@@ -65,9 +65,12 @@ pub fn demo_report<'a>(
     let model = Arc::new(fit.model.clone());
     let mut pictures = worst_poses(&model, &many_joints, 2, style)?;
     pictures.extend(worst_poses(&model, &one_joint, 1, style)?);
-    pictures.extend(eigendisplacement_pictures(&fit.model, &fit.joints, style.shot(), &style.unit)?);
+    if let Some(learnt) = fit.learnt.eigenskin() {
+        pictures.extend(eigendisplacement_pictures(&fit.model, &learnt.joints, style.shot(), &style.unit)?);
+    }
     let (eigenskin, psd) = (EigenSkinParams::default(), PsdParams::default());
-    let footing = SameFooting { training: page.training.poses, eigenskin: &eigenskin, psd: &psd };
+    let (training_poses, base) = (page.training.poses, fit.model.base().closed_form());
+    let footing = SameFooting { training: training_poses, base, eigenskin: &eigenskin, psd: &psd };
     let Methods { methods, unmeasured } =
         methods_side_by_side(Some(footing), &sets.map(|(set, ..)| set.poses), false, progress)?;
     Ok(Report {
@@ -76,7 +79,6 @@ pub fn demo_report<'a>(
         unit: style.unit.clone(),
         model: &fit.model,
         fit: Some(fit),
-        psd: None,
         signals: None,
         sets: vec![training, one_joint, many_joints],
         methods,

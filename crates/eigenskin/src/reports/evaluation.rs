@@ -50,7 +50,6 @@ pub fn evaluation_report<'a>(
         unit: style.unit.clone(),
         model,
         fit: None,
-        psd: None,
         signals: None,
         sets: vec![set],
         methods: methods_side_by_side(None, &[truth], false, progress)?.methods,

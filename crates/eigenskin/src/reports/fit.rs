@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::progress::Progress;
+use eigenskin_fit::method::{EigenSkinParams, Learnt, Method, ParameterizationParams, PsdParams};
 use eigenskin_gltf::SimulationRecord;
 use eigenskin_report::page::{
     MeasuredSet, Report, SetKind, WrittenFile, eigendisplacement_pictures, invertibility_pictures,
@@ -14,7 +15,6 @@ use super::{
     Methods, PageStyle, ReportError, SameFooting, measured, methods_side_by_side, signals_summary,
     simulation_of, weights_sentence, worst_poses,
 };
-use crate::jobs::fit::method::{Learnt, Method};
 use crate::jobs::fit::{FitOutcome, Shown};
 
 /// Poses drawn with the largest errors.
@@ -53,28 +53,28 @@ pub fn fit_report<'a>(
 
     progress.doing("drawing")?;
     let mut pictures = worst_poses(&Arc::new(model.clone()), &sets[0], WORST_SHOWN, style)?;
-    let (mut fit, mut psd, mut signals) = (None, None, None);
-    match &outcome.learnt {
-        Learnt::EigenSkin(learnt) => {
+    let mut signals = None;
+    match (&outcome.fit.learnt, &outcome.method) {
+        (Learnt::EigenSkin(learnt), _) => {
             pictures.extend(eigendisplacement_pictures(model, &learnt.joints, style.shot(), &style.unit)?);
-            fit = Some(learnt);
         }
-        Learnt::Psd(learnt) => psd = Some(learnt),
-        Learnt::Parameterization(fit) => {
-            pictures.extend(partition_pictures(fit, style.shot())?);
-            if let Method::Parameterization(params) = &outcome.method {
-                let sets: [&ExampleSet; 2] = [learnt_from, examples];
-                signals = Some(signals_summary(fit, params, outcome.most, sets, training, progress)?);
-            }
+        (Learnt::Parameterization(_), Method::Parameterization(params)) => {
+            pictures.extend(partition_pictures(&outcome.fit, style.shot())?);
+            let sets: [&ExampleSet; 2] = [learnt_from, examples];
+            let most_signals = outcome.most_components.or(params.most_signals);
+            let params = ParameterizationParams { most_signals, ..params.clone() };
+            signals = Some(signals_summary(&outcome.fit, &params, sets, training, progress)?);
         }
+        (Learnt::Psd(_) | Learnt::Parameterization(_), _) => {}
     }
     // None for chains of deformers, whose poses are probed one by one.
     if let Some(skinning) = model.base().skinning() {
         progress.doing("drawing")?;
         pictures.push(invertibility_pictures(learnt_from, skinning, style.shot())?);
     }
-    let (eigenskin, psd_params) = (outcome.method.eigenskin(), outcome.method.psd());
-    let footing = SameFooting { training: examples, eigenskin: &eigenskin, psd: &psd_params };
+    let (eigenskin, psd) = on_the_same_footing(&outcome.method);
+    let base = model.base().closed_form();
+    let footing = SameFooting { training: examples, base, eigenskin: &eigenskin, psd: &psd };
     let Methods { methods, unmeasured } =
         methods_side_by_side(Some(footing), &[examples], left_out.is_some(), progress)?;
     let weights =
@@ -88,8 +88,7 @@ pub fn fit_report<'a>(
             .collect(),
         unit: style.unit.clone(),
         model,
-        fit,
-        psd,
+        fit: Some(&outcome.fit),
         signals,
         sets,
         methods,
@@ -98,6 +97,15 @@ pub fn fit_report<'a>(
         simulation: page.simulation.map(|record| simulation_of("training", record)),
         pictures,
     })
+}
+
+/// How EigenSkin and pose space deformation learn beside a method: as it says where it is one of them.
+fn on_the_same_footing(method: &Method) -> (EigenSkinParams, PsdParams) {
+    match method {
+        Method::EigenSkin(params) => (params.clone(), PsdParams::default()),
+        Method::Psd(params) => (EigenSkinParams::default(), params.clone()),
+        Method::Parameterization(_) => (EigenSkinParams::default(), PsdParams::default()),
+    }
 }
 
 /// Of shapes on disk only some are shown.

@@ -2,11 +2,12 @@
 
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::baselines::{
-    Method, MethodErrors, UnmeasuredMethod, add_leave_one_out, learnt_baselines, psd_baselines,
+    Baseline, MethodErrors, UnmeasuredMethod, add_leave_one_out, learnt_baselines, psd_baselines,
     skinning_baselines,
 };
-use eigenskin_fit::method::{EigenSkinParams, PsdParams};
+use eigenskin_fit::method::{EigenSkinParams, FitError, PsdParams};
 
 /// Components per joint that the table of methods goes up to, as in the EigenSkin paper.
 const MOST_COMPONENTS: usize = 5;
@@ -25,6 +26,8 @@ pub struct Methods {
 pub struct SameFooting<'a> {
     /// the examples
     pub training: &'a ExampleSet,
+    /// what corrections are added to
+    pub base: BaseSkinning,
     /// how EigenSkin learns from them
     pub eigenskin: &'a EigenSkinParams,
     /// how pose space deformation learns from them
@@ -40,29 +43,26 @@ pub fn methods_side_by_side(
     left_out: bool,
     progress: &dyn Progress,
 ) -> Result<Methods, Cancelled> {
-    progress.doing("comparing methods")?;
-    let mut methods = skinning_baselines(sets);
+    let mut methods = skinning_baselines(sets, progress)?;
     let mut unmeasured = Vec::new();
-    let Some(SameFooting { training, eigenskin, psd }) = footing else {
+    let Some(SameFooting { training, base, eigenskin, psd }) = footing else {
         return Ok(Methods { methods, unmeasured });
     };
-    progress.doing("comparing methods")?;
-    match learnt_baselines(training, eigenskin, MOST_COMPONENTS, sets) {
+    match learnt_baselines(training, base, eigenskin, MOST_COMPONENTS, sets, progress) {
         Ok(learnt) => methods.extend(learnt),
+        Err(FitError::Cancelled(cancelled)) => return Err(cancelled),
         Err(error) => {
             let reason = error.to_string();
-            unmeasured.push(UnmeasuredMethod { method: Method::AllComponents, reason });
+            unmeasured.push(UnmeasuredMethod { method: Baseline::AllComponents, reason });
         }
     }
-    progress.doing("comparing methods")?;
-    let (deformations, too_large) = psd_baselines(training, psd, sets);
+    let (deformations, too_large) = psd_baselines(training, base, psd, sets, progress)?;
     // Beside shape interpolation, which they grew from.
-    let place = methods.iter().position(|m| m.method == Method::Components(0)).unwrap_or(methods.len());
+    let place = methods.iter().position(|m| m.method == Baseline::Components(0)).unwrap_or(methods.len());
     methods.splice(place..place, deformations);
     unmeasured.extend(too_large);
     if left_out {
-        progress.doing("leaving out one example at a time")?;
-        unmeasured.extend(add_leave_one_out(&mut methods, training, eigenskin, psd));
+        unmeasured.extend(add_leave_one_out(&mut methods, training, base, eigenskin, psd, progress)?);
     }
     Ok(Methods { methods, unmeasured })
 }

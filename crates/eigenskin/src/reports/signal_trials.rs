@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_fit::method::{Fit, FitError, Method, ParameterizationParams, fit_examples};
 use eigenskin_fit::metrics::{Evaluation, evaluate_against};
 use eigenskin_report::page::{FramesTrial, SignalsSummary, SignalsTrial, counted};
-
-/// What is being done, for those who look.
-const DOING: &str = "trying other numbers of signals and frames";
 
 /// Limits of signals at a vertex that are tried, and that of the model.
 const LIMITS: [usize; 8] = [1, 2, 4, 6, 8, 12, 16, 24];
@@ -24,31 +22,30 @@ const MOST_WORK: usize = 15_000_000;
 
 /// What the report tells of a fit to `set`, `evaluation` being its errors on `measured`: the same
 /// examples on the rig as it was given.
-pub fn signals_summary<'a>(
-    fit: &'a ParameterizationFit,
+pub fn signals_summary(
+    fit: &Fit,
     params: &ParameterizationParams,
-    most: Option<usize>,
     [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
     progress: &dyn Progress,
-) -> Result<SignalsSummary<'a>, Cancelled> {
-    let params = ParameterizationParams { most_signals: most.or(params.most_signals), ..params.clone() };
-    let without_trials = why_not(&params, set);
+) -> Result<SignalsSummary, Cancelled> {
+    let base = fit.model.base();
+    let without_trials = why_not(base, set);
     let (by_signals, by_frames) = if without_trials.is_empty() {
         (
-            by_signals(fit, &params, [set, measured], evaluation, progress)?,
-            by_frames(&params, set, measured, progress)?,
+            by_signals(fit, params, [set, measured], evaluation, progress)?,
+            by_frames(params, base, [set, measured], progress)?,
         )
     } else {
         (Vec::new(), Vec::new())
     };
-    Ok(SignalsSummary { fit, by_signals, by_frames, without_trials })
+    Ok(SignalsSummary { by_signals, by_frames, without_trials })
 }
 
 /// The reason to try nothing; empty where there is none.
-fn why_not(params: &ParameterizationParams, set: &ExampleSet) -> String {
+fn why_not(base: &Base, set: &ExampleSet) -> String {
     let vertices = set.rig().vertex_count();
-    if params.base.skinning().is_none() {
+    if base.skinning().is_none() {
         return "Other numbers of signals and frames were not tried: through deformers it takes too long."
             .to_string();
     }
@@ -79,9 +76,14 @@ fn step_that_is_quick(vertices: usize, frames: usize) -> usize {
     (2..frames.max(3)).find(quick).unwrap_or(frames.max(3))
 }
 
+/// What is left on frames not seen.
+fn unseen(fit: &Fit) -> Option<f64> {
+    fit.learnt.parameterization().and_then(|learnt| learnt.cross_validation)
+}
+
 /// Fits with other limits; that of the model is the model.
 fn by_signals(
-    fit: &ParameterizationFit,
+    fit: &Fit,
     params: &ParameterizationParams,
     [set, measured]: [&ExampleSet; 2],
     evaluation: &Evaluation,
@@ -93,19 +95,18 @@ fn by_signals(
         signals: own,
         is_this_model: true,
         training: evaluation.relative_error,
-        unseen: fit.cross_validation,
+        unseen: unseen(fit),
     }];
     // There are no more components than frames, and a limit for the whole skin stays.
     let end = if params.most_signals.is_some() { own } else { set.len() };
     for limit in LIMITS.into_iter().filter(|&limit| limit != own && limit < end) {
-        progress.doing(DOING)?;
         let params = ParameterizationParams { signals_per_vertex: Some(limit), ..params.clone() };
-        let Ok(fit) = fit_parameterization(set, &params) else { continue };
+        let Some(fit) = tried(set, fit.model.base(), params, progress)? else { continue };
         trials.push(SignalsTrial {
             signals: limit,
             is_this_model: false,
-            training: relative_error(fit.model, measured),
-            unseen: fit.cross_validation,
+            unseen: unseen(&fit),
+            training: relative_error(fit.model, measured, progress)?,
         });
     }
     trials.sort_by_key(|trial| trial.signals);
@@ -115,30 +116,43 @@ fn by_signals(
 /// Fits to every second, fourth and eighth frame, all measured on the frames between the second ones.
 fn by_frames(
     params: &ParameterizationParams,
-    set: &ExampleSet,
-    measured: &ExampleSet,
+    base: &Base,
+    [set, measured]: [&ExampleSet; 2],
     progress: &dyn Progress,
 ) -> Result<Vec<FramesTrial>, Cancelled> {
     let every = |first: usize, step: usize| -> Vec<usize> { (first..set.len()).step_by(step).collect() };
     let Ok(unseen) = measured.select(&every(1, STEPS[0])) else { return Ok(Vec::new()) };
     let mut trials = Vec::new();
     for step in STEPS.into_iter().filter(|&step| set.len().div_ceil(step) >= LEAST_FRAMES) {
-        progress.doing(DOING)?;
         let frames = every(0, step);
         let (Ok(seen), Ok(seen_as_given)) = (set.select(&frames), measured.select(&frames)) else { continue };
-        let Ok(fit) = fit_parameterization(&seen, params) else { continue };
+        let Some(fit) = tried(&seen, base, params.clone(), progress)? else { continue };
         trials.push(FramesTrial {
             every: step,
             frames: seen.len(),
-            training: relative_error(fit.model.clone(), &seen_as_given),
-            unseen: relative_error(fit.model, &unseen),
+            training: relative_error(fit.model.clone(), &seen_as_given, progress)?,
+            unseen: relative_error(fit.model, &unseen, progress)?,
         });
     }
     Ok(trials)
 }
 
-fn relative_error(model: Model, set: &ExampleSet) -> Option<f64> {
-    evaluate_against(&Arc::new(model), set).relative_error
+/// A fit, if these examples allow one.
+fn tried(
+    set: &ExampleSet,
+    base: &Base,
+    params: ParameterizationParams,
+    progress: &dyn Progress,
+) -> Result<Option<Fit>, Cancelled> {
+    match fit_examples(set, base, &Method::Parameterization(params), progress) {
+        Ok(fit) => Ok(Some(fit)),
+        Err(FitError::Cancelled(cancelled)) => Err(cancelled),
+        Err(_) => Ok(None),
+    }
+}
+
+fn relative_error(model: Model, set: &ExampleSet, progress: &dyn Progress) -> Result<Option<f64>, Cancelled> {
+    Ok(evaluate_against(&Arc::new(model), set, progress)?.relative_error)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::{Layer, Model, Stage};
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::metrics::{Evaluation, evaluate_against};
 use eigenskin_report::page::figure;
@@ -45,10 +46,15 @@ pub enum NotShown {
 
 impl ViewerLoss {
     /// The loss on examples that the model was measured on, where there is one.
-    pub fn of(model: &Model, set: &ExampleSet, evaluation: &Evaluation) -> Option<Self> {
+    pub fn of(
+        model: &Model,
+        set: &ExampleSet,
+        evaluation: &Evaluation,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>, Cancelled> {
         let after = model.layers().iter().any(|layer| layer.stage != Stage::BeforeSkinning);
         if *model.base() == Base::Skinning(BaseSkinning::LinearBlend) && !after {
-            return None;
+            return Ok(None);
         }
         let before = model.layers().iter().filter(|layer| layer.stage == Stage::BeforeSkinning);
         let before: Vec<Layer> = before.cloned().collect();
@@ -59,16 +65,18 @@ impl ViewerLoss {
             Base::Skinning(base) => NotShown::Skinning(*base),
         };
         // Layers that were good enough for the model are so for a part of it.
-        let shown = Model::new(model.rig().clone(), BaseSkinning::LinearBlend, before).ok()?;
-        let shown = evaluate_against(&Arc::new(shown), set);
-        Some(Self {
+        let Ok(shown) = Model::new(model.rig().clone(), BaseSkinning::LinearBlend, before) else {
+            return Ok(None);
+        };
+        let shown = evaluate_against(&Arc::new(shown), set, progress)?;
+        Ok(Some(Self {
             rmse: shown.model.rmse,
             max: shown.model.max,
             relative_error: shown.relative_error,
             model_rmse: evaluation.model.rmse,
             skinning_rmse: shown.skinning.rmse,
             not_shown,
-        })
+        }))
     }
 }
 

@@ -64,7 +64,6 @@ pub fn weights_report<'a>(
         unit: style.unit.clone(),
         model,
         fit: None,
-        psd: None,
         signals: None,
         sets: vec![set],
         methods: methods_side_by_side(None, &[examples], false, progress)?.methods,

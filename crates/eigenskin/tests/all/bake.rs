@@ -1,5 +1,6 @@
 //! Motions baked without a command: values in, outcome out.
 
+use eigenskin::deformers::Base;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -12,7 +13,7 @@ use eigenskin::io::Bvh;
 use eigenskin::jobs::bake::{
     Bake, BakeError, BakeInputs, BakeOutputs, BakeSettings, BakeWarning, MotionInput, MotionSource,
 };
-use eigenskin::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin::method::{EigenSkinParams, fit_examples};
 use eigenskin::model::Model;
 use eigenskin::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin::rig_source::{OpenedRig, RigSource};
@@ -33,7 +34,7 @@ fn own_clip(settings: BakeSettings, fitted: bool) -> Bake {
     let file = arm_file(&character);
     let model = if fitted {
         let set = SweptSkin::new(&character).examples(character.single_joint_poses(2)).unwrap();
-        fit_eigenskin(&set, &EigenSkinParams::default()).unwrap().model
+        fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap().model
     } else {
         Model::without_corrections(character.rig.clone(), BaseSkinning::LinearBlend)
     };

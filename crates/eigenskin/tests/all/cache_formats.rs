@@ -1,12 +1,14 @@
 //! The same shapes in every format give the same model.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::pose::Pose;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_gltf::ReadOptions;
 use eigenskin_io::vertex_cache::{write_mdd, write_obj, write_pc2};
 use eigenskin_io::{
@@ -20,7 +22,7 @@ use crate::support::sculpts::{write_sculpts, write_shape_keys};
 
 /// What a model fitted to a set shows in some poses.
 fn fitted_shapes(set: &ExampleSet, poses: &[Pose]) -> Vec<Vec3> {
-    let fit = fit_eigenskin(set, &EigenSkinParams::default()).unwrap();
+    let fit = fit_examples(set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
     let mut evaluator = Evaluator::new(Arc::new(fit.model));
     let mut all = Vec::new();
     for pose in poses {

@@ -9,15 +9,13 @@ use eigenskin_characters::{arm, truth::true_shape};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::Vec3;
-use eigenskin_core::model::{Model, Stage};
+use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::method::coupling::Coupling;
-use eigenskin_fit::method::psd::{PrototypeParams, merge_fields};
+use eigenskin_fit::displacements::Observations;
 use eigenskin_fit::method::{
-    EigenSkinParams, ParameterizationParams, PsdParams, fit_eigenskin, fit_eigenskin_to,
-    fit_parameterization, fit_parameterization_to, fit_psd, fit_psd_to,
+    Coupling, EigenSkinParams, Method, ParameterizationParams, PrototypeParams, PsdParams, fit,
 };
 use eigenskin_io::vertex_cache::{write_mdd, write_pc2};
 use eigenskin_io::{examples_from_clip, read_cache};
@@ -42,8 +40,7 @@ fn large(scene: &Scene, path: &Path, scratch: &Scratch) -> LargeSet {
     LargeSet::from_clip(&scene.file, "poses", shapes, 0).unwrap().0
 }
 
-/// Positions that a model shows, and a tenth of its normals: merged fields in memory are mixtures of
-/// `f32` fields, which normals of unit length feel more than positions.
+/// Positions that a model shows, and a tenth of its normals, which are of unit length.
 fn shown(model: Model, poses: &[Pose]) -> Vec<Vec3> {
     let mut evaluator = Evaluator::new(Arc::new(model));
     let mut all = Vec::new();
@@ -74,19 +71,29 @@ fn files(scene: &Scene, folder: &Path) -> Vec<PathBuf> {
     ["a.pc2", "a.mdd", "a.npy", "deflated.npz", "stored.npz"].map(path).to_vec()
 }
 
+fn in_memory_seen(set: &ExampleSet) -> Observations {
+    Observations::of(set, &BaseSkinning::LinearBlend.into(), false, &Unwatched).unwrap()
+}
+
 #[test]
 fn every_format_gives_the_model_of_memory() {
     let (scene, others) = scene();
     let folder = tempfile::tempdir().unwrap();
     let limit = 1e-6 * scene.rig().mesh().size();
-    let eigenskin = EigenSkinParams::default();
-    let additive = EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() };
-    let recipe = EigenSkinParams { coupling: Coupling::None, ..EigenSkinParams::default() };
-    let signals = ParameterizationParams::default();
-    let plain = PsdParams::default();
-    let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
-    // Merged by far, and not at all.
-    let sculpts = [(&plain, 9), (&weighted, 30), (&plain, 1000)];
+    let coupled = |coupling| Method::EigenSkin(EigenSkinParams { coupling, ..EigenSkinParams::default() });
+    let plain = Method::Psd(PsdParams::default());
+    let prototypes = Some(PrototypeParams::default());
+    let weighted = Method::Psd(PsdParams { prototypes, ..PsdParams::default() });
+    // Pose space deformation merged by far, and not at all.
+    let methods = [
+        (coupled(Coupling::Automatic), None),
+        (coupled(Coupling::Additive), None),
+        (coupled(Coupling::None), None),
+        (Method::Parameterization(ParameterizationParams::default()), None),
+        (plain.clone(), Some(9)),
+        (weighted, Some(30)),
+        (plain, None),
+    ];
     let mut expected: Option<Vec<Vec<Vec3>>> = None;
     for path in files(&scene, folder.path()) {
         let (in_memory, notes): (ExampleSet, _) =
@@ -103,31 +110,16 @@ fn every_format_gives_the_model_of_memory() {
             assert_eq!(set.example(index).unwrap(), *example, "{}", path.display());
         }
         let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
-        let expected = expected.get_or_insert_with(|| {
-            let fits = [&eigenskin, &additive, &recipe]
-                .map(|params| shown(fit_eigenskin(&in_memory, params).unwrap().model, &others));
-            let signals = shown(fit_parameterization(&in_memory, &signals).unwrap().model, &others);
-            let sculpts = sculpts.map(|(params, most)| {
-                let whole = fit_psd(&in_memory, params).unwrap().model;
-                // What is added after skinning is left out on disk.
-                let before = whole.layers().iter().filter(|layer| layer.stage == Stage::BeforeSkinning);
-                let before = before.cloned().collect();
-                let whole = Model::new(whole.rig().clone(), whole.base().clone(), before).unwrap();
-                shown(merge_fields(&whole, most).unwrap(), &others)
-            });
-            fits.into_iter().chain([signals]).chain(sculpts).collect()
-        });
-        let found = [&eigenskin, &additive, &recipe]
-            .map(|params| shown(fit_eigenskin_to(&seen, params).unwrap().model, &others));
-        let signals = shown(fit_parameterization_to(&seen, &signals).unwrap().model, &others);
-        let sculpts = sculpts.map(|(params, most)| {
-            let model = fit_psd_to(&seen, params, most).unwrap().model;
-            assert!(model.component_count() <= most.min(8 * set.poses().len()));
-            shown(model, &others)
-        });
-        let found = found.iter().chain([&signals]).chain(&sculpts);
-        assert_eq!(expected.len(), 7);
-        for (method, (found, expected)) in found.zip(expected).enumerate() {
+        let models = |seen: &Observations| -> Vec<Vec<Vec3>> {
+            let model = |(method, most): &(Method, Option<usize>)| {
+                let model = fit(seen, method, *most, &Unwatched).unwrap().model;
+                assert!(model.component_count() <= most.unwrap_or(usize::MAX));
+                shown(model, &others)
+            };
+            methods.iter().map(model).collect()
+        };
+        let expected = expected.get_or_insert_with(|| models(&in_memory_seen(&in_memory)));
+        for (method, (found, expected)) in models(&seen).iter().zip(&*expected).enumerate() {
             let apart = furthest(found, expected);
             assert!(apart <= limit, "{}, method {method}: {apart:e}", path.display());
         }
@@ -154,15 +146,11 @@ fn many_poses_give_the_model_of_memory() {
     let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
     assert!(seen.len() > 256, "{}", seen.len());
     let additive = EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() };
-    let signals = ParameterizationParams::default();
-    let expected = [
-        fit_eigenskin(&in_memory, &additive).unwrap().model,
-        fit_parameterization(&in_memory, &signals).unwrap().model,
-    ];
-    let found = [
-        fit_eigenskin_to(&seen, &additive).unwrap().model,
-        fit_parameterization_to(&seen, &signals).unwrap().model,
-    ];
+    let methods = [Method::from(additive), Method::from(ParameterizationParams::default())];
+    let models = |seen: &Observations| {
+        methods.each_ref().map(|method| fit(seen, method, None, &Unwatched).unwrap().model)
+    };
+    let (found, expected) = (models(&seen), models(&in_memory_seen(&in_memory)));
     let limit = 1e-6 * scene.rig().mesh().size();
     for (method, (found, expected)) in found.into_iter().zip(expected).enumerate() {
         let apart = furthest(&shown(found, &others), &shown(expected, &others));
@@ -170,12 +158,15 @@ fn many_poses_give_the_model_of_memory() {
     }
 }
 
-/// Notes how much is done.
-struct Steps<'a>(&'a Mutex<Vec<usize>>);
+/// Notes how many poses are safely on disk, each number once.
+struct Groups<'a>(&'a Mutex<Vec<usize>>);
 
-impl Progress for Steps<'_> {
+impl Progress for Groups<'_> {
     fn step(&self, step: Step<'_>) -> Result<(), Cancelled> {
-        self.0.lock().unwrap().push(step.done);
+        let mut steps = self.0.lock().unwrap();
+        if step.count.is_some() && steps.last() != Some(&step.done) {
+            steps.push(step.done);
+        }
         Ok(())
     }
 }
@@ -189,8 +180,8 @@ fn an_interrupted_run_goes_on() {
     write_pc2(&path, &scene.frames(), 0.0, 1.0).unwrap();
     let fitted = |scratch: &Scratch, steps: &Mutex<Vec<usize>>| {
         let set = large(&scene, &path, scratch);
-        let seen = set.observe(BaseSkinning::LinearBlend, false, scratch, &Steps(steps))?;
-        let fit = fit_eigenskin_to(&seen, &EigenSkinParams::default()).unwrap();
+        let seen = set.observe(BaseSkinning::LinearBlend, false, scratch, &Groups(steps))?;
+        let fit = fit(&seen, &Method::default(), None, &Unwatched).unwrap();
         Ok::<_, LargeSetError>(shown(fit.model, &others))
     };
     let whole = Scratch::new(&folder.path().join("whole")).unwrap();
@@ -252,6 +243,6 @@ fn what_is_wrong_is_named() {
         .unwrap()
         .set_len(100)
         .unwrap();
-    let sentence = fit_eigenskin_to(&seen, &EigenSkinParams::default()).unwrap_err().to_string();
+    let sentence = fit(&seen, &Method::default(), None, &Unwatched).unwrap_err().to_string();
     assert!(sentence.contains("positions.tiles"), "{sentence}");
 }

@@ -5,6 +5,7 @@ mod bake;
 mod cache_formats;
 mod demo;
 mod edit_examples;
+mod fit;
 mod inspect;
 mod invert;
 mod large_sets;

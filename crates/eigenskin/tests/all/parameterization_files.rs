@@ -1,5 +1,7 @@
 //! Signals through files.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::hand;
@@ -7,7 +9,7 @@ use eigenskin_characters::truth::SweptSkin;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
-use eigenskin_fit::method::{ParameterizationParams, fit_parameterization};
+use eigenskin_fit::method::{ParameterizationParams, fit_examples};
 use eigenskin_gltf::{ModelWriteOptions, RigFile, model_glb, model_of};
 
 use crate::support::compare::{furthest, largest_angle};
@@ -27,8 +29,9 @@ fn a_hand_in_parts_survives_the_file_and_plays_in_a_stock_viewer() {
             Example { name: format!("frame {index}"), pose, positions, normals: None, inverted: None }
         });
     let set = ExampleSet::new(character.rig.clone(), examples.collect()).unwrap();
-    let fitted = fit_parameterization(&set, &ParameterizationParams::default()).unwrap();
-    assert!(fitted.parts.len() > 1);
+    let fitted =
+        fit_examples(&set, &Base::default(), &ParameterizationParams::default().into(), &Unwatched).unwrap();
+    assert!(fitted.learnt.parameterization().unwrap().parts.len() > 1);
     let times: Vec<f64> = (0..6).map(f64::from).collect();
     let motion = character.articulation().random(6, 0.6, 22);
     let poses: Vec<_> = motion.iter().map(|angles| character.pose(&angles.angles)).collect();

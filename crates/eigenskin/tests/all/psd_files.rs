@@ -4,9 +4,9 @@ use eigenskin_characters::arm;
 use eigenskin_characters::truth::SweptSkin;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::model::Frame;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::method::psd::{DeltaSpace, PrototypeParams, PsdInterpolation};
-use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_fit::method::{DeltaSpace, PrototypeParams, PsdInterpolation, PsdParams, fit_examples};
 use eigenskin_gltf::{ModelWriteOptions, RigFile, model_glb, model_of};
 
 use crate::support::document;
@@ -30,18 +30,15 @@ fn fitted_models_come_back_bit_for_bit() {
     let forward = DeltaSpace::Forward { frame: Frame::HeaviestJoint };
     let prototypes = Some(PrototypeParams { count: 3, ..PrototypeParams::default() });
     let shepard = PsdInterpolation::Shepard { power: 2.0, epsilon: 0.0 };
-    for params in [
-        PsdParams::default(),
-        PsdParams { deltas: forward, clamp_margin: Some(0.5), ..PsdParams::default() },
-        PsdParams { prototypes, ..PsdParams::default() },
-        PsdParams {
-            interpolation: shepard,
-            base: BaseSkinning::DualQuaternion.into(),
-            ..PsdParams::default()
-        },
-        PsdParams { interpolation: PsdInterpolation::Linear, ..PsdParams::default() },
+    let linear = BaseSkinning::LinearBlend;
+    for (base, params) in [
+        (linear, PsdParams::default()),
+        (linear, PsdParams { deltas: forward, clamp_margin: Some(0.5), ..PsdParams::default() }),
+        (linear, PsdParams { prototypes, ..PsdParams::default() }),
+        (BaseSkinning::DualQuaternion, PsdParams { interpolation: shepard, ..PsdParams::default() }),
+        (linear, PsdParams { interpolation: PsdInterpolation::Linear, ..PsdParams::default() }),
     ] {
-        let model = fit_psd(&set, &params).unwrap().model;
+        let model = fit_examples(&set, &base.into(), &params.clone().into(), &Unwatched).unwrap().model;
         let (glb, _) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
         let (_, read) = model_of(document(&glb)).unwrap();
         assert_eq!(read, model, "{params:?}");

@@ -1,5 +1,6 @@
 //! The job Render: values in, a picture out.
 
+use eigenskin::deformers::Base;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,7 +9,7 @@ use eigenskin::characters::truth::SweptSkin;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::render::{Motif, Render, RenderError, RenderSettings, Show, clip_poses};
-use eigenskin::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin::method::{EigenSkinParams, fit_examples};
 use eigenskin::pose_source::PoseSourceError;
 use eigenskin::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin::report::picture::painter::CpuPainter;
@@ -17,7 +18,7 @@ use eigenskin::report::picture::painter::CpuPainter;
 pub fn arm_model() -> (Arc<eigenskin::model::Model>, Arc<ExampleSet>) {
     let character = arm(600).unwrap();
     let set = SweptSkin::new(&character).examples(character.single_joint_poses(3)).unwrap();
-    let fit = fit_eigenskin(&set, &EigenSkinParams::default()).unwrap();
+    let fit = fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
     (Arc::new(fit.model), Arc::new(set))
 }
 

@@ -16,7 +16,7 @@ use crate::render::{EndsAt, arm_model};
 #[test]
 fn a_model_against_its_truth_is_a_page() {
     let (model, truth) = arm_model();
-    let evaluation = evaluate_against(&model, &truth);
+    let evaluation = evaluate_against(&model, &truth, &Unwatched).unwrap();
     let page = EvaluationPage {
         model_name: "arm".to_string(),
         truth_name: "poses".to_string(),
@@ -38,9 +38,9 @@ fn a_model_against_its_truth_is_a_page() {
 #[test]
 fn solved_weights_are_a_page_and_a_picture() {
     let (_, examples) = arm_model();
-    let solved = solve_weights(&examples, &SolveWeightsParams::default()).unwrap();
+    let solved = solve_weights(&examples, &SolveWeightsParams::default(), &Unwatched).unwrap();
     let model = weights_model(&solved, examples.rig()).unwrap();
-    let evaluation = evaluate_against(&model, &examples);
+    let evaluation = evaluate_against(&model, &examples, &Unwatched).unwrap();
     let page = WeightsPage {
         rig_name: "arm".to_string(),
         examples_name: "poses".to_string(),

@@ -1,5 +1,7 @@
 //! Models that were fitted play in a stock viewer, and survive their file.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::arm;
@@ -11,7 +13,7 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::{ModelWriteOptions, Orientation, RigFile, model_glb, model_of};
 
@@ -39,7 +41,9 @@ fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
     let held_out = character.multi_joint_poses(6, 7);
     let times: Vec<f64> = (0..held_out.len()).map(|i| i as f64).collect();
     let poses: Vec<_> = held_out.iter().map(|named| named.pose.clone()).collect();
-    let fitted = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap().model;
+    let fitted = fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+        .unwrap()
+        .model;
     let file = RigFile::from_rig(character.rig.clone(), "arm")
         .unwrap()
         .with_clip("poses", &times, &poses)
@@ -52,8 +56,8 @@ fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
     let (read_file, read) = model_of(document(&bytes)).unwrap();
     assert_eq!(read, fitted);
     let held_out = truth(held_out);
-    let figures = evaluate_against(&Arc::new(fitted), &held_out);
-    assert_eq!(figures, evaluate_against(&Arc::new(read.clone()), &held_out));
+    let figures = evaluate_against(&Arc::new(fitted), &held_out, &Unwatched).unwrap();
+    assert_eq!(figures, evaluate_against(&Arc::new(read.clone()), &held_out, &Unwatched).unwrap());
     assert!(figures.relative_error.unwrap() < 0.7, "{:?}", figures.relative_error);
 
     let scene = read_file.layout().scene_from_mesh;
@@ -105,7 +109,9 @@ fn coupled_joints_survive_the_file_and_play_in_a_stock_viewer() {
         Example { name, pose, positions, normals: None, inverted: None }
     });
     let training = ExampleSet::new(rig.clone(), examples.collect()).unwrap();
-    let fitted = fit_eigenskin(&training, &EigenSkinParams::default()).unwrap().model;
+    let fitted = fit_examples(&training, &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+        .unwrap()
+        .model;
     assert!(fitted.layers().iter().any(|layer| layer.driver.combine == Combine::Product));
 
     let times: Vec<f64> = (0..held_out.len()).map(|i| i as f64).collect();

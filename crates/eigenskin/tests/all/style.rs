@@ -43,7 +43,6 @@ fn bar_to_cylinder(settings: StyleSettings, degrees: f64) -> Style {
         to: Arc::new(twist(&bar, 120.0, BaseSkinning::DualQuaternion)),
         target: opened(twist(&round, degrees, BaseSkinning::LinearBlend)),
         settings,
-        fit: None,
     }
 }
 
@@ -119,8 +118,8 @@ fn guesses_name_pose_and_joint() {
 
 #[test]
 fn a_model_is_fitted_where_one_is_asked_for() {
-    let job = Style { fit: Some(FitSettings::default()), ..bar_to_cylinder(StyleSettings::default(), 120.0) };
-    let outcome = job.run(&Unwatched).unwrap();
+    let settings = StyleSettings { fit: Some(FitSettings::default()), ..StyleSettings::default() };
+    let outcome = bar_to_cylinder(settings, 120.0).run(&Unwatched).unwrap();
     let model = outcome.model.as_ref().unwrap();
     assert!(model.model().component_count() > 0);
     assert_eq!(serde_json::to_value(&outcome).unwrap()["model"]["method"], "eigenskin");
@@ -184,6 +183,7 @@ fn settings_go_through_json() {
                 space,
                 joint_map: Some([("a".to_string(), "b".to_string())].into()),
             },
+            fit: Some(FitSettings { leave_one_out: true, ..FitSettings::default() }),
         };
         let text = serde_json::to_string(&settings).unwrap();
         assert_eq!(serde_json::from_str::<StyleSettings>(&text).unwrap(), settings, "{text}");

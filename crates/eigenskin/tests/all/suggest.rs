@@ -6,7 +6,7 @@ use eigenskin::characters::{arm, truth::SweptSkin};
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::gltf::{ReadOptions, RigFile};
 use eigenskin::io::pose_file::read_poses;
-use eigenskin::jobs::suggest::{CandidateSource, Suggest, SuggestError, SuggestInputs, SuggestSettings};
+use eigenskin::jobs::suggest::{CandidateSource, Suggest, SuggestError, SuggestInputs, SuggestParams};
 use eigenskin::progress::Unwatched;
 use eigenskin::rig_source::RigSource;
 
@@ -17,13 +17,13 @@ fn poses_are_suggested_until_none_is_left() {
     let arm = arm(600).unwrap();
     let skin = SweptSkin::new(&arm);
     let candidates = arm.single_joint_poses(3);
-    let settings = SuggestSettings { count: 2, ..SuggestSettings::default() };
+    let settings = SuggestParams { count: 2, ..SuggestParams::default() };
     let job = Suggest { rig: arm.rig.clone(), examples: None, candidates: candidates.clone(), settings };
     assert!(matches!(job.run(&Stop), Err(SuggestError::Cancelled(_))));
     let first = job.run(&Unwatched).unwrap();
     assert_eq!(first, job.run(&Unwatched).unwrap());
     assert_eq!((first.suggestions.len(), first.candidates), (2, candidates.len()));
-    assert!(first.suggestions[0].gain >= first.suggestions[1].gain && first.left < 1.0);
+    assert!(first.suggestions[0].suggestion.gain >= first.suggestions[1].suggestion.gain && first.left < 1.0);
     let told = serde_json::to_value(&first).unwrap();
     let names: Vec<&String> = told["suggestions"][0].as_object().unwrap().keys().collect();
     let expected = ["name", "reason", "expected_error", "gain", "moves", "nearest", "leave_one_out"];
@@ -40,7 +40,7 @@ fn poses_are_suggested_until_none_is_left() {
     let set = ExampleSet::new(arm.rig.clone(), candidates.iter().map(example).collect()).unwrap();
     let known = Suggest { examples: Some(Arc::new(set)), ..job.clone() };
     assert!(known.run(&Unwatched).unwrap().suggestions.is_empty());
-    let none = Suggest { settings: SuggestSettings { count: 0, ..job.settings.clone() }, ..job };
+    let none = Suggest { settings: SuggestParams { count: 0, ..job.settings.clone() }, ..job };
     assert!(matches!(none.run(&Unwatched), Err(SuggestError::NoCount)));
 }
 
@@ -53,7 +53,7 @@ fn suggestions_are_written_as_poses_and_as_a_clip() {
     let file = file.with_clip("suggested", &[0.0], &[arm.rig.rest_pose()]).unwrap();
     eigenskin::io::write_rig(path("rig.glb"), &file).unwrap();
     let inputs = SuggestInputs { rig: RigSource::new(path("rig.glb")), ..SuggestInputs::default() };
-    let opened = Suggest::open(&inputs, SuggestSettings::default()).unwrap();
+    let opened = Suggest::open(&inputs, SuggestParams::default()).unwrap();
     // From what the joints can do, as nothing else was said.
     assert!(opened.ranges.is_some() && opened.guessed.is_none() && opened.thinned.is_none());
     let outcome = opened.job.run(&Unwatched).unwrap();
@@ -63,23 +63,23 @@ fn suggestions_are_written_as_poses_and_as_a_clip() {
     assert_eq!(clip, "suggested 2");
     let poses = read_poses(path("next.json"), &arm.rig).unwrap();
     let read = eigenskin::io::read_rig(path("next.glb"), &ReadOptions::default()).unwrap();
-    for (key, (pose, suggestion)) in poses.iter().zip(&outcome.suggestions).enumerate() {
-        assert_eq!(pose.name, suggestion.name);
+    for (key, (pose, suggested)) in poses.iter().zip(&outcome.suggestions).enumerate() {
+        assert_eq!(pose.name, suggested.suggestion.name);
         let sampled = read.sample(read.clip_named(&clip).unwrap(), key as f64);
         for found in [&pose.pose, &sampled] {
-            let pairs = found.world_from_joint.iter().zip(&suggestion.pose.pose.world_from_joint);
+            let pairs = found.world_from_joint.iter().zip(&suggested.pose.pose.world_from_joint);
             assert!(pairs.into_iter().all(|(a, b)| a.abs_diff_eq(*b, 1e-5)), "{}", pose.name);
         }
     }
     let walk = SuggestInputs { candidates: CandidateSource::Clip("walk".into()), ..inputs };
-    let error = Suggest::open(&walk, SuggestSettings::default()).unwrap_err().to_string();
+    let error = Suggest::open(&walk, SuggestParams::default()).unwrap_err().to_string();
     assert!(error.contains("no clip \"walk\"; there are suggested"), "{error}");
 }
 
 #[test]
 fn settings_travel_as_json() {
-    let settings = SuggestSettings { count: 3, length: 0.5, coupling: 0.2 };
+    let settings = SuggestParams { count: 3, length: 0.5, coupling: 0.2 };
     let text = serde_json::to_string(&settings).unwrap();
-    assert_eq!(serde_json::from_str::<SuggestSettings>(&text).unwrap(), settings);
-    assert_eq!(serde_json::from_str::<SuggestSettings>("{}").unwrap(), SuggestSettings::default());
+    assert_eq!(serde_json::from_str::<SuggestParams>(&text).unwrap(), settings);
+    assert_eq!(serde_json::from_str::<SuggestParams>("{}").unwrap(), SuggestParams::default());
 }

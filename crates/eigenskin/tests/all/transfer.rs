@@ -1,5 +1,6 @@
 //! Models transferred without a command: values in, outcome out.
 
+use eigenskin::deformers::Base;
 use std::sync::Arc;
 
 use eigenskin::characters::truth::SweptSkin;
@@ -9,7 +10,7 @@ use eigenskin::gltf::RigFile;
 use eigenskin::jobs::transfer::{
     Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings,
 };
-use eigenskin::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin::method::{EigenSkinParams, fit_examples};
 use eigenskin::progress::{Cancelled, Unwatched};
 use eigenskin::rig_source::{OpenedRig, RigSource};
 use eigenskin::transfer::TransferError;
@@ -23,7 +24,9 @@ fn truth(character: &Character) -> ExampleSet {
 /// A model of a fine arm, for a coarse one; the true shapes are of the coarse one.
 fn to_coarse(settings: TransferSettings) -> Transfer {
     let (fine, coarse) = (arm(1_500).unwrap(), arm(400).unwrap());
-    let model = fit_eigenskin(&truth(&fine), &EigenSkinParams::default()).unwrap().model;
+    let model = fit_examples(&truth(&fine), &Base::default(), &EigenSkinParams::default().into(), &Unwatched)
+        .unwrap()
+        .model;
     let file = RigFile::from_rig(coarse.rig.clone(), "coarse").unwrap();
     Transfer {
         model: Arc::new(model),

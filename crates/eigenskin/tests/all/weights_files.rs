@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use eigenskin_characters::hand;
 use eigenskin_characters::truth::SweptSkin;
+use eigenskin_core::deformers::Base;
 use eigenskin_core::model::Model;
-use eigenskin_fit::method::{EigenSkinParams, fit_eigenskin};
+use eigenskin_core::progress::Unwatched;
+use eigenskin_fit::method::{Method, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, solve_weights};
 use eigenskin_gltf::Document;
@@ -17,9 +19,11 @@ fn a_model_keeps_the_weights_that_were_given() {
     let character = hand(1_500).unwrap();
     let skin = SweptSkin::new(&character);
     let set = skin.examples(character.single_joint_poses(2)).unwrap();
-    let solved = solve_weights(&set, &SolveWeightsParams { influences: 6, ..Default::default() }).unwrap();
+    let params = SolveWeightsParams { influences: 6, ..Default::default() };
+    let solved = solve_weights(&set, &params, &Unwatched).unwrap();
     assert!(solved.rig.weights().most_influences() > 4, "the second set of weights is not tested");
-    let fit = fit_eigenskin(&set.clone().for_rig(&solved.rig).unwrap(), &EigenSkinParams::default()).unwrap();
+    let weighted = set.clone().for_rig(&solved.rig).unwrap();
+    let fit = fit_examples(&weighted, &Base::default(), &Method::default(), &Unwatched).unwrap();
     let model: Model = fit.model.with_input_rig(character.rig.clone()).unwrap();
 
     let file = RigFile::from_rig(character.rig.clone(), "hand").unwrap();
@@ -52,7 +56,7 @@ fn a_model_keeps_the_weights_that_were_given() {
     }
     // Measured against the rig as it was given.
     let truth = set.clone().for_rig(read.input_rig()).unwrap();
-    let evaluation = evaluate_against(&Arc::new(read), &truth);
+    let evaluation = evaluate_against(&Arc::new(read), &truth, &Unwatched).unwrap();
     assert!((evaluation.skinning.rmse - solved.before.rmse).abs() <= 1e-9 * solved.before.rmse);
     assert!(evaluation.model.rmse < solved.after.rmse);
 }

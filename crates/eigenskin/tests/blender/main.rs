@@ -5,6 +5,7 @@
 #[path = "../../../eigenskin-io/tests/all/support/boxes.rs"]
 mod boxes;
 
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -125,7 +126,7 @@ fn sculpts_are_pulled_back_through_blender() {
     for (name, target) in [("a known correction", reachable), ("a sculpt", sculpted.collect())] {
         let start = Instant::now();
         let params = InversionParams::default();
-        let found = invert(&mut blender, &pose, &rest, &target, size, &params, &mut |_| {}).unwrap();
+        let found = invert(&mut blender, &pose, &rest, &target, size, &params, &Unwatched).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         let corrected: Vec<DVec3> = rest.iter().zip(&found.deltas).map(|(r, d)| *r + *d).collect();
         let reached = run(&mut blender, &pose, &corrected);

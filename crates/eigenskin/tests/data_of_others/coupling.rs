@@ -1,11 +1,13 @@
 //! Poses that move many joints, on hands bent as soft tissue: the paper's recipe, all joints refitted
 //! together, and pairs of joints coupled.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::path::Path;
 use std::sync::Arc;
 
 use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_fit::method::{Budget, Coupling, EigenSkinFit, EigenSkinParams, fit_eigenskin};
+use eigenskin_fit::method::{Budget, Coupling, EigenSkinParams, Fit, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::ReadOptions;
 use eigenskin_gltf::conformance::random::Random;
@@ -25,8 +27,14 @@ fn with(set: &ExampleSet, more: &ExampleSet, chosen: &[usize]) -> ExampleSet {
     ExampleSet::new(set.rig().clone(), examples).unwrap()
 }
 
-fn fit(set: &ExampleSet, coupling: Coupling, budget: Budget) -> EigenSkinFit {
-    fit_eigenskin(set, &EigenSkinParams { coupling, budget, ..EigenSkinParams::default() }).unwrap()
+fn fit(set: &ExampleSet, coupling: Coupling, budget: Budget) -> Fit {
+    fit_examples(
+        set,
+        &Base::default(),
+        &EigenSkinParams { coupling, budget, ..EigenSkinParams::default() }.into(),
+        &Unwatched,
+    )
+    .unwrap()
 }
 
 /// Relative errors of the three variants on what was held out.
@@ -36,13 +44,27 @@ fn errors(train: &ExampleSet, held_out: &ExampleSet, budget: Budget) -> [f64; 3]
         if let Some(limit) = budget.per_vertex {
             assert!(fit.model.most_tuples_per_vertex() <= limit);
         }
-        if let Some(report) =
-            fit.coupling.as_ref().filter(|_| std::env::var_os("EIGENSKIN_VERBOSE").is_some())
+        if let Some(report) = fit
+            .learnt
+            .eigenskin()
+            .unwrap()
+            .coupling
+            .as_ref()
+            .filter(|_| std::env::var_os("EIGENSKIN_VERBOSE").is_some())
         {
             println!("{report:#?}");
-            println!("{:?}", fit.joints.iter().map(|j| (j.component_count, j.width)).collect::<Vec<_>>());
+            println!(
+                "{:?}",
+                fit.learnt
+                    .eigenskin()
+                    .unwrap()
+                    .joints
+                    .iter()
+                    .map(|j| (j.component_count, j.width))
+                    .collect::<Vec<_>>()
+            );
         }
-        evaluate_against(&Arc::new(fit.model), held_out).relative_error.unwrap()
+        evaluate_against(&Arc::new(fit.model), held_out, &Unwatched).unwrap().relative_error.unwrap()
     })
 }
 

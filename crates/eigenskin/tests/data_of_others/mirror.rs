@@ -1,5 +1,6 @@
 //! How symmetric characters of others are, and that their poses can be mirrored.
 
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams};
 use eigenskin_gltf::ReadOptions;
@@ -14,7 +15,7 @@ fn characters_of_others_have_two_sides() {
     for (name, pairs, share) in [("CesiumMan", 7, 0.99), ("RiggedFigure", 7, 0.99), ("Fox", 7, 0.99)] {
         let file = read_rig(&data.join("gltf").join(format!("{name}.glb")), &ReadOptions::default()).unwrap();
         let rig = file.rig();
-        let mirror = Mirror::new(rig.clone(), &MirrorParams::default()).unwrap();
+        let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
         let joints = mirror.joints();
         let found = joints.iter().enumerate().filter(|(j, other)| other.is_some_and(|o| o > *j)).count();
         let alone: Vec<&str> = (0..joints.len())
@@ -76,5 +77,8 @@ fn characters_of_others_have_two_sides() {
         assert!(worst < 0.03, "{name}: {worst}");
     }
     let hand = read_rig(&data.join("webxr-hand/left.glb"), &ReadOptions::default()).unwrap();
-    assert_eq!(Mirror::new(hand.rig().clone(), &MirrorParams::default()).unwrap_err(), MirrorError::NoPairs);
+    assert_eq!(
+        Mirror::new(hand.rig().clone(), &MirrorParams::default(), &Unwatched).unwrap_err(),
+        MirrorError::NoPairs
+    );
 }

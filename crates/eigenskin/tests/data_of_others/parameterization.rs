@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
-use eigenskin_fit::method::{ParameterizationFit, ParameterizationParams, fit_parameterization};
+use eigenskin_core::progress::Unwatched;
+use eigenskin_fit::method::{Fit, ParameterizationParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::ReadOptions;
 use eigenskin_io::read_examples;
@@ -19,11 +21,13 @@ fn left_out(
     all: &ExampleSet,
     trained: impl Fn(usize) -> bool,
     params: &ParameterizationParams,
-) -> (f64, ParameterizationFit) {
+) -> (f64, Fit) {
     let pick = |wanted: bool| (0..all.len()).filter(|&f| trained(f) == wanted).collect::<Vec<_>>();
-    let fit = fit_parameterization(&all.select(&pick(true)).unwrap(), params).unwrap();
+    let (seen, method) = (all.select(&pick(true)).unwrap(), params.clone().into());
+    let fit = fit_examples(&seen, &Base::default(), &method, &Unwatched).unwrap();
     let model = Arc::new(fit.model.clone());
-    let error = evaluate_against(&model, &all.select(&pick(false)).unwrap()).relative_error.unwrap();
+    let unseen = all.select(&pick(false)).unwrap();
+    let error = evaluate_against(&model, &unseen, &Unwatched).unwrap().relative_error.unwrap();
     (error, fit)
 }
 
@@ -43,13 +47,14 @@ fn frames_left_out_are_predicted() {
         for ((name, trained), bound) in splits.iter().zip(bounds) {
             let start = std::time::Instant::now();
             let (error, fit) = left_out(&all, trained, &params);
+            let learnt = fit.learnt.parameterization().unwrap();
             println!(
                 "{name}, {signals_per_vertex:?} signals: {error:.4} of {bound}, {:.2} s, expected {:?}, lost {:.4}",
                 start.elapsed().as_secs_f64(),
-                fit.cross_validation,
-                fit.rest_space_error
+                learnt.cross_validation,
+                learnt.rest_space_error
             );
-            for part in &fit.parts {
+            for part in &learnt.parts {
                 println!(
                     "    {} {:?}: {} signals, ridge {}, cv {:.4?}, {} vertices, condition {:.1e}",
                     part.name,

@@ -1,5 +1,7 @@
 //! Pose space deformation on characters of others: an animated one, and a face.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +16,8 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::method::psd::{DeltaSpace, PrototypeParams, PsdInterpolation};
-use eigenskin_fit::method::{PsdParams, fit_psd};
+use eigenskin_fit::method::{DeltaSpace, PrototypeParams, PsdInterpolation};
+use eigenskin_fit::method::{PsdParams, fit_examples};
 use eigenskin_gltf::ReadOptions;
 use eigenskin_io::read_examples;
 
@@ -50,8 +52,9 @@ fn frames_of_an_animated_character_are_met() {
     for base in [BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion] {
         for deltas in [DeltaSpace::Inverse, DeltaSpace::Forward { frame: Frame::Root }] {
             for prototypes in [None, Some(PrototypeParams::default())] {
-                let params = PsdParams { base: base.into(), deltas, prototypes, ..PsdParams::default() };
-                let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+                let params = PsdParams { deltas, prototypes, ..PsdParams::default() };
+                let fit = fit_examples(&set, &base.into(), &params.into(), &Unwatched).unwrap();
+                let model = Arc::new(fit.model);
                 let miss = miss(&model);
                 assert!(miss < 1e-5, "{base:?} {deltas:?} {prototypes:?}: {miss:e}");
             }
@@ -132,7 +135,8 @@ const HALF_SMILE: &[(&str, f32)] =
 fn fitted(rig: &Arc<Rig>, examples: Vec<Example>, interpolation: PsdInterpolation) -> Evaluator {
     let set = ExampleSet::new(rig.clone(), examples).unwrap();
     let params = PsdParams { interpolation, ..PsdParams::default() };
-    let model = Arc::new(fit_psd(&set, &params).unwrap().model);
+    let model =
+        Arc::new(fit_examples(&set, &Base::default(), &params.clone().into(), &Unwatched).unwrap().model);
     let mut evaluator = Evaluator::new(model);
     for example in set.examples() {
         let miss = furthest(&shape(&mut evaluator, &example.pose), &example.positions);

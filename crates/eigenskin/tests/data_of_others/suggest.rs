@@ -1,11 +1,13 @@
 //! Suggested poses against random ones, on a hand bent by finite elements.
 
+use eigenskin_core::deformers::Base;
+use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
-use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_eigenskin, fit_psd};
+use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::suggest::{SuggestParams, suggest_poses};
 use eigenskin_gltf::ReadOptions;
@@ -29,11 +31,11 @@ fn suggested(train: &ExampleSet, count: usize, round: usize) -> Vec<usize> {
     while chosen.len() < count {
         let revealed = if chosen.is_empty() { None } else { Some(train.select(&chosen).unwrap()) };
         let params = SuggestParams { count: round.min(count - chosen.len()), ..SuggestParams::default() };
-        let found = suggest_poses(train.rig(), revealed.as_ref(), &candidates, &params).unwrap();
+        let found = suggest_poses(train.rig(), revealed.as_ref(), &candidates, &params, &Unwatched).unwrap();
         assert!(!found.is_empty());
         for suggestion in found {
             assert!(!chosen.contains(&suggestion.candidate), "{} twice", suggestion.name);
-            println!("  {}: {}", suggestion.name, suggestion.reason(train.rig()));
+            println!("  {}: {}", suggestion.name, suggestion.reason());
             chosen.push(suggestion.candidate);
         }
     }
@@ -54,8 +56,12 @@ fn twelve_suggested_poses_are_worth_twenty_random_ones() {
     let (train, held_out) = (read("train.npz"), read("held_out.npz"));
     let held_out = held_out.for_rig(train.rig()).unwrap();
     let methods: [(&str, Fit); 2] = [
-        ("psd", |set| fit_psd(set, &PsdParams::default()).unwrap().model),
-        ("eigenskin", |set| fit_eigenskin(set, &EigenSkinParams::default()).unwrap().model),
+        ("psd", |set| {
+            fit_examples(set, &Base::default(), &PsdParams::default().into(), &Unwatched).unwrap().model
+        }),
+        ("eigenskin", |set| {
+            fit_examples(set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap().model
+        }),
     ];
     let all: Vec<usize> = (0..train.len()).collect();
     let ours = [SUGGESTED, 4, 1].map(|round| {
@@ -65,7 +71,7 @@ fn twelve_suggested_poses_are_worth_twenty_random_ones() {
     for (name, fit) in methods {
         let error = |poses: &[usize]| {
             let model = Arc::new(fit(&train.select(poses).unwrap()));
-            evaluate_against(&model, &held_out).relative_error.unwrap()
+            evaluate_against(&model, &held_out, &Unwatched).unwrap().relative_error.unwrap()
         };
         let random: Vec<f64> =
             (0..SEEDS).map(|seed| error(&at_random(AT_RANDOM, train.len(), seed))).collect();

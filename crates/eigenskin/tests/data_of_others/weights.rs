@@ -3,9 +3,11 @@
 
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
-use eigenskin_fit::method::{ParameterizationParams, fit_parameterization};
+use eigenskin_fit::method::{ParameterizationParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, skinning_error, solve_weights};
 use eigenskin_gltf::ReadOptions;
@@ -21,11 +23,14 @@ fn set(path: &str) -> ExampleSet {
 /// both sets.
 fn errors(training: &ExampleSet, rig: &Arc<Rig>, held_out: &ExampleSet) -> [[f64; 2]; 2] {
     let params = ParameterizationParams { signals_per_vertex: Some(8), ..ParameterizationParams::default() };
-    let model = fit_parameterization(&training.clone().for_rig(rig).unwrap(), &params).unwrap().model;
-    let model = Arc::new(model);
+    let weighted = training.clone().for_rig(rig).unwrap();
+    let fit = fit_examples(&weighted, &Base::default(), &params.into(), &Unwatched).unwrap();
+    let model = Arc::new(fit.model);
     assert!(model.most_tuples_per_vertex() <= 8);
-    [training, held_out]
-        .map(|set| [skinning_error(rig, set).rmse_of_100, evaluate_against(&model, set).model.rmse_of_100])
+    [training, held_out].map(|set| {
+        let corrected = evaluate_against(&model, set, &Unwatched).unwrap().model;
+        [skinning_error(rig, set, &Unwatched).unwrap().rmse_of_100, corrected.rmse_of_100]
+    })
 }
 
 #[test]
@@ -40,15 +45,15 @@ fn solved_weights_are_better_and_a_correction_on_them_is_better_still() {
         ("bone, every tenth", bone.select(&every(10, 0)).unwrap(), &odd),
         ("hand", hand, &held_out),
     ] {
-        let solved = solve_weights(&training, &SolveWeightsParams::default()).unwrap();
+        let solved = solve_weights(&training, &SolveWeightsParams::default(), &Unwatched).unwrap();
         let given = errors(&training, training.rig(), held_out);
         let own = errors(&training, &solved.rig, held_out);
         println!("{name}: [skinning, with 8] on training and held out, of 100: {given:.4?} → {own:.4?}");
         for (given, own) in given.iter().zip(&own) {
             assert!(own[0] < given[0] && own[1] < given[1] && own[1] < own[0], "{name}");
         }
-        let limited = solve_weights(&training, &SolveWeightsParams { influences: 12, ..Default::default() });
-        let limited = limited.unwrap();
+        let many = SolveWeightsParams { influences: 12, ..Default::default() };
+        let limited = solve_weights(&training, &many, &Unwatched).unwrap();
         assert!(limited.after.rmse <= limited.before.rmse && solved.after.rmse <= solved.before.rmse);
     }
 }

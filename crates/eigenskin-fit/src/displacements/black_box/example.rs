@@ -2,11 +2,12 @@
 
 use glam::DVec3;
 
-use super::{Inversion, InversionParams, InversionProgress, invert, probe};
+use super::{Inversion, InversionParams, invert, probe};
 use crate::displacements::pulled_back::root_turn;
 use eigenskin_core::deformers::{Base, BlackBox, BlackBoxError};
 use eigenskin_core::examples::{Example, Inverted};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Progress;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{Conditioning, PosedSkinning};
 
@@ -17,7 +18,7 @@ pub fn invert_example(
     rig: &Rig,
     example: &Example,
     params: &InversionParams,
-    progress: &mut dyn FnMut(InversionProgress),
+    progress: &dyn Progress,
 ) -> Result<(Inverted, Inversion), BlackBoxError> {
     let rest = points(rig);
     let target: Vec<DVec3> = example.positions.iter().map(|p| p.as_dvec3()).collect();
@@ -40,9 +41,10 @@ pub fn invertibility(
     black_box: Option<&mut dyn BlackBox>,
     rig: &Rig,
     pose: &Pose,
+    progress: &dyn Progress,
 ) -> Result<Vec<Conditioning>, BlackBoxError> {
     if let Some(black_box) = black_box {
-        return Ok(probe(black_box, pose, &points(rig), rig.mesh().size())?.conditioning);
+        return Ok(probe(black_box, pose, &points(rig), rig.mesh().size(), progress)?.conditioning);
     }
     let skinning = PosedSkinning::new(base.closed_form(), rig, pose);
     Ok((0..rig.vertex_count()).map(|vertex| skinning.conditioning(vertex)).collect())

@@ -10,6 +10,7 @@ use super::{Inverse, InversionParams, InversionStage, VertexClass, check_target}
 use crate::powell::{Powell, PowellParams};
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Progress;
 
 /// What [`invert_vertex_by_vertex`] found.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,12 +31,12 @@ pub fn invert_vertex_by_vertex(
     size: f64,
     params: &InversionParams,
     vertices: &[usize],
+    progress: &dyn Progress,
 ) -> Result<VertexByVertex, BlackBoxError> {
     check_target(rest, target)?;
     let params = InversionParams { most_calls: usize::MAX, newton_rounds: 0, ..*params };
-    let mut unheard = |_| {};
-    let calls = Calls::new(black_box, pose);
-    let mut inverse = Inverse::probed(calls, rest, target, size, params, &mut unheard)?;
+    let calls = Calls::new(black_box, pose, progress);
+    let mut inverse = Inverse::probed(calls, rest, target, size, params)?;
     let mut deltas = Vec::with_capacity(vertices.len());
     for &vertex in vertices {
         inverse.powell(&[vertex])?;

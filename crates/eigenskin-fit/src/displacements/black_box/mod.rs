@@ -24,12 +24,13 @@ use rayon::prelude::*;
 use calls::Calls;
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Progress;
 use eigenskin_core::skinning::Conditioning;
 pub use example::{invert_example, invertibility};
 pub use lock_step::{VertexByVertex, invert_vertex_by_vertex};
 pub use probe::{Probe, probe};
 pub use report::{
-    ClassReport, Inversion, InversionParams, InversionProgress, InversionReport, InversionStage, VertexClass,
+    ClassReport, Inversion, InversionParams, InversionReport, InversionStage, InversionStep, VertexClass,
 };
 
 /// Newton steps and Powell's method, so often. Powell's method stalls at kinks; steps from there with
@@ -37,7 +38,30 @@ pub use report::{
 const ATTEMPTS: usize = 3;
 
 /// Finds what to add to `rest` (`vertex`) so that the box gives `target` (`vertex`). `size` is the
-/// rest shape's size, `progress` hears of every step.
+/// rest shape's size, `progress` hears of every call of the box.
+///
+/// ```
+/// use eigenskin_core::deformers::{BlackBox, BlackBoxError};
+/// use eigenskin_core::glam::DVec3;
+/// use eigenskin_core::pose::Pose;
+/// use eigenskin_core::progress::Unwatched;
+/// use eigenskin_fit::displacements::black_box::{InversionParams, invert};
+///
+/// struct Stretch;
+///
+/// impl BlackBox for Stretch {
+///     fn deform(&mut self, _: &Pose, near: &[DVec3], posed: &mut [DVec3]) -> Result<(), BlackBoxError> {
+///         posed.iter_mut().zip(near).for_each(|(posed, near)| *posed = 2.0 * *near);
+///         Ok(())
+///     }
+/// }
+///
+/// let pose = Pose { world_from_joint: Vec::new(), controls: Vec::new() };
+/// let (rest, target) = ([DVec3::X, DVec3::Y], [DVec3::new(2.0, 0.0, 1.0), DVec3::new(0.0, 3.0, 0.0)]);
+/// let found = invert(&mut Stretch, &pose, &rest, &target, 1.0, &InversionParams::default(), &Unwatched)?;
+/// assert!(found.deltas[0].distance(DVec3::new(0.0, 0.0, 0.5)) < 1e-6);
+/// # Ok::<(), BlackBoxError>(())
+/// ```
 pub fn invert(
     black_box: &mut dyn BlackBox,
     pose: &Pose,
@@ -45,14 +69,14 @@ pub fn invert(
     target: &[DVec3],
     size: f64,
     params: &InversionParams,
-    progress: &mut dyn FnMut(InversionProgress),
+    progress: &dyn Progress,
 ) -> Result<Inversion, BlackBoxError> {
     check_target(rest, target)?;
-    let calls = Calls::new(black_box, pose);
+    let calls = Calls::new(black_box, pose, progress);
     if rest.is_empty() {
         return Ok(Inverse::empty());
     }
-    let mut inverse = Inverse::probed(calls, rest, target, size, *params, progress)?;
+    let mut inverse = Inverse::probed(calls, rest, target, size, *params)?;
     inverse.solve_alone()?;
     inverse.verify()?;
     inverse.fixed_point()?;
@@ -78,7 +102,7 @@ struct Inverse<'a> {
     target: &'a [DVec3],
     size: f64,
     params: InversionParams,
-    progress: &'a mut dyn FnMut(InversionProgress),
+    steps: Vec<InversionStep>,
     conditioning: Vec<Conditioning>,
     /// solved by the fixed point
     coupled: Vec<bool>,
@@ -101,7 +125,6 @@ impl<'a> Inverse<'a> {
         target: &'a [DVec3],
         size: f64,
         params: InversionParams,
-        progress: &'a mut dyn FnMut(InversionProgress),
     ) -> Result<Self, BlackBoxError> {
         let probe = probe::probe_with(&mut calls, rest, size)?;
         let dampings = (probe.jacobians.par_iter().zip(&probe.conditioning))
@@ -115,7 +138,7 @@ impl<'a> Inverse<'a> {
             target,
             size: if size > 0.0 { size } else { 1.0 },
             params,
-            progress,
+            steps: Vec::new(),
             conditioning: probe.conditioning,
             coupled,
             dampings,
@@ -137,6 +160,7 @@ impl<'a> Inverse<'a> {
             conditioning: Vec::new(),
             classes: Vec::new(),
             report: InversionReport::default(),
+            steps: Vec::new(),
         }
     }
 
@@ -172,7 +196,7 @@ impl<'a> Inverse<'a> {
     fn tell(&mut self, stage: InversionStage, open: usize) {
         let sum: f64 = self.residuals.iter().map(|r| r.length_squared()).sum();
         let rms = (sum / self.residuals.len().max(1) as f64).sqrt();
-        (self.progress)(InversionProgress { stage, calls: self.calls.made, open, rms });
+        self.steps.push(InversionStep { stage, calls: self.calls.made, open, rms });
     }
 
     /// Takes a displacement that was tried if it is the best so far.
@@ -252,6 +276,7 @@ impl<'a> Inverse<'a> {
             conditioning: self.conditioning,
             classes: self.classes,
             report,
+            steps: self.steps,
         }
     }
 }

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::calls::Calls;
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Progress;
 use eigenskin_core::random::SplitMix64;
 use eigenskin_core::skinning::{Conditioning, singular_values};
 
@@ -43,8 +44,9 @@ pub fn probe(
     pose: &Pose,
     points: &[DVec3],
     size: f64,
+    progress: &dyn Progress,
 ) -> Result<Probe, BlackBoxError> {
-    probe_with(&mut Calls::new(black_box, pose), points, size)
+    probe_with(&mut Calls::new(black_box, pose, progress), points, size)
 }
 
 pub(super) fn probe_with(calls: &mut Calls, points: &[DVec3], size: f64) -> Result<Probe, BlackBoxError> {

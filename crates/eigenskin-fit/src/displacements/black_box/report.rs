@@ -1,12 +1,14 @@
-//! How to invert, how far it is, and how it went.
+//! How to invert, and how it went.
 
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use crate::displacements::pulled_back::NO_RESIDUAL;
 use eigenskin_core::skinning::{Conditioning, EXACT_FROM};
 
 /// How a black box is inverted. Lengths are shares of the size.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct InversionParams {
     /// Directions that the box keeps to this share of its largest stretch are inverted exactly; below
     /// it they fade over to the residual ([`eigenskin_core::skinning::damped_inverse`]).
@@ -70,9 +72,9 @@ pub enum InversionStage {
     Verify,
 }
 
-/// How far it is, after each step.
+/// How far it was after a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct InversionProgress {
+pub struct InversionStep {
     /// what goes on
     pub stage: InversionStage,
     /// calls of the box so far
@@ -169,6 +171,8 @@ pub struct Inversion {
     pub classes: Vec<VertexClass>,
     /// how it went
     pub report: InversionReport,
+    /// how far it was, step by step
+    pub steps: Vec<InversionStep>,
 }
 
 impl InversionReport {

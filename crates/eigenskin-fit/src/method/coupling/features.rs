@@ -102,11 +102,6 @@ impl Functions {
         self.combinations.ncols()
     }
 
-    /// The width of the first factor.
-    pub fn width(&self) -> f64 {
-        self.factors[0].width
-    }
-
     /// The driver whose outputs are `coefficients` (`function × output`) of these functions.
     pub fn driver(&self, coefficients: &Matrix, clamp: Clamp) -> Driver {
         let of_centres = &self.combinations * coefficients;

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use eigenskin_core::progress::Progress;
 use glam::{DVec3, Vec3};
 
-use crate::displacements::fields::{Fields, StoreError, Tile};
+use crate::displacements::fields::{Fields, Tile, TileError};
 use crate::numeric::{Matrix, symmetric_pseudo_inverse};
 
 /// Where a layer acts.
@@ -29,7 +30,8 @@ pub fn fields_of_coordinates(
     observed: &Fields,
     current: Option<&[&[Vec3]]>,
     ridge: f64,
-) -> Result<Vec<Vec<Vec3>>, StoreError> {
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Vec3>>, TileError> {
     let component_count = |layer: usize| coordinates[layer].first().map_or(0, Vec::len);
     let columns: Vec<(usize, usize)> =
         (0..reaches.len()).flat_map(|layer| (0..component_count(layer)).map(move |k| (layer, k))).collect();
@@ -106,12 +108,13 @@ pub fn fields_of_coordinates(
         .map(|layer| vec![Vec3::ZERO; component_count(layer) * reaches[layer].places.len()])
         .collect();
     let reached = |places: &Range<usize>| places.clone().any(|place| !covering[place].is_empty());
-    observed.fold_tiles(examples, 24 * 2048 * columns.len(), reached, of_tile, |found| {
+    let merge = |found: Vec<(usize, usize, Vec<DVec3>)>| {
         for (layer, index, fields) in found {
             for (component, field) in fields.into_iter().enumerate() {
                 result[layer][component * reaches[layer].places.len() + index] = field.as_vec3();
             }
         }
-    })?;
+    };
+    observed.fold_tiles(examples, 24 * 2048 * columns.len(), reached, of_tile, merge, progress)?;
     Ok(result)
 }

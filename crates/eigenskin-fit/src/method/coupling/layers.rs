@@ -4,10 +4,11 @@ use glam::Vec3;
 
 use super::fields::{Reach, fields_of_coordinates};
 use super::search::Coupled;
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{RestDisplacements, TileError};
 use crate::method::joint_driver::example_range;
 use eigenskin_core::driver::{Clamp, Driver};
 use eigenskin_core::model::{DisplacementBasis, Layer, Stage};
+use eigenskin_core::progress::Progress;
 
 /// One layer per block that has fields, with the index of the block.
 pub fn coupled_layers(
@@ -16,9 +17,10 @@ pub fn coupled_layers(
     names: &[String],
     normals: bool,
     clamp_margin: Option<f64>,
-) -> Result<Vec<(usize, Layer)>, StoreError> {
+    progress: &dyn Progress,
+) -> Result<Vec<(usize, Layer)>, TileError> {
     let normals = if normals && !displacements.normals.is_empty() {
-        normal_fields(coupled, displacements)?
+        normal_fields(coupled, displacements, progress)?
     } else {
         vec![Vec::new(); coupled.blocks.len()]
     };
@@ -56,7 +58,11 @@ const NORMAL_RIDGE: f64 = 1e-3;
 
 /// Normal corrections on the positions' own coordinates, of all layers together: `block` →
 /// `component × vertex`.
-fn normal_fields(coupled: &Coupled, displacements: &RestDisplacements) -> Result<Vec<Vec<Vec3>>, StoreError> {
+fn normal_fields(
+    coupled: &Coupled,
+    displacements: &RestDisplacements,
+    progress: &dyn Progress,
+) -> Result<Vec<Vec<Vec3>>, TileError> {
     let reaches: Vec<Reach> = coupled
         .blocks
         .iter()
@@ -74,5 +80,6 @@ fn normal_fields(coupled: &Coupled, displacements: &RestDisplacements) -> Result
         &displacements.normals,
         None,
         NORMAL_RIDGE,
+        progress,
     )
 }

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::COUPLING;
 use super::features::{Factor, Functions};
 use super::refit::Block;
 use crate::basis::PrincipalComponents;
+use crate::displacements::TileError;
 use crate::displacements::tall_matrix::HeldFields;
 use crate::method::coordinates::KeptBasis;
 use crate::numeric::{Matrix, solve_positive};
@@ -49,10 +52,11 @@ impl Pair {
         supports: &[JointSupport],
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
-    ) -> Vec<Self> {
+        progress: &dyn Progress,
+    ) -> Result<Vec<Self>, Cancelled> {
         let all: Vec<Vec<usize>> =
             (0..supports.len()).flat_map(|b| (0..b).map(move |a| vec![a, b])).collect();
-        Self::possible(all, example_count, supports, acting, factor)
+        Self::possible(all, example_count, supports, acting, factor, progress)
     }
 
     /// Threes that a pair among `chosen` is part of.
@@ -62,7 +66,8 @@ impl Pair {
         supports: &[JointSupport],
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
-    ) -> Vec<Self> {
+        progress: &dyn Progress,
+    ) -> Result<Vec<Self>, Cancelled> {
         let mut all: Vec<Vec<usize>> = Vec::new();
         for pair in chosen {
             for third in (0..supports.len()).filter(|third| !pair.supports.contains(third)) {
@@ -74,7 +79,7 @@ impl Pair {
         }
         all.sort_unstable();
         all.dedup();
-        Self::possible(all, example_count, supports, acting, factor)
+        Self::possible(all, example_count, supports, acting, factor, progress)
     }
 
     /// Those of `groups` that share skin and move together often enough.
@@ -84,20 +89,23 @@ impl Pair {
         supports: &[JointSupport],
         acting: &[Vec<usize>],
         factor: impl Fn(usize) -> Factor + Sync,
-    ) -> Vec<Self> {
+        progress: &dyn Progress,
+    ) -> Result<Vec<Self>, Cancelled> {
         groups
             .into_par_iter()
-            .filter_map(|group| {
+            .map(|group| {
+                progress.doing(COUPLING)?;
                 let moves_all = |example: &usize| group.iter().all(|s| acting[*example].contains(s));
                 let examples: Vec<usize> = (0..example_count).filter(moves_all).collect();
                 let (points, mask) = shared(&group.iter().map(|&s| &supports[s]).collect::<Vec<_>>());
-                (examples.len() >= LEAST_EXAMPLES && !points.is_empty()).then(|| {
+                Ok((examples.len() >= LEAST_EXAMPLES && !points.is_empty()).then(|| {
                     let factors = group.iter().map(|&s| factor(s)).collect();
                     let functions = Functions::new(factors, &examples, example_count, MOST_FUNCTIONS);
                     Self { supports: group, points, mask, examples, functions }
-                })
+                }))
             })
-            .filter(|pair| pair.functions.count() > 0)
+            .filter_map(Result::transpose)
+            .filter(|pair| !matches!(pair, Ok(pair) if pair.functions.count() == 0))
             .collect()
     }
 
@@ -108,7 +116,13 @@ impl Pair {
     }
 
     /// The fields that stand for what is left (`example` → `point`) in some of its examples.
-    pub fn block(&self, left: &[Vec<DVec3>], examples: &[usize]) -> Option<Block> {
+    pub fn block(
+        &self,
+        left: &[Vec<DVec3>],
+        examples: &[usize],
+        progress: &dyn Progress,
+    ) -> Result<Option<Block>, Cancelled> {
+        progress.doing(COUPLING)?;
         let moving: Vec<usize> = self.examples.iter().copied().filter(|e| examples.contains(e)).collect();
         let places: Vec<usize> =
             moving.iter().copied().step_by(moving.len().div_ceil(MOST_FIELD_EXAMPLES).max(1)).collect();
@@ -121,18 +135,30 @@ impl Pair {
             })
             .collect();
         if places.is_empty() || columns.iter().all(|u| *u == Vec3::ZERO) {
-            return None;
+            return Ok(None);
         }
         let columns = HeldFields::new(columns, places.len());
-        let components = PrincipalComponents::of(&columns.matrix(), None).ok()?;
+        let Some(components) = held(PrincipalComponents::of(&columns.matrix(), None, progress))? else {
+            return Ok(None);
+        };
         let strongest = components.singular_values.first().copied().unwrap_or(0.0);
         let kept =
             components.singular_values.iter().filter(|&&s| s * s > LEAST_ENERGY * strongest * strongest);
         let count = kept.count().min(MOST_COMPONENTS);
-        let found = components.fields_and_coordinates(&columns.matrix(), count).ok()?;
+        let found = components.fields_and_coordinates(&columns.matrix(), count, progress);
+        let Some(found) = held(found)? else { return Ok(None) };
         let fields = found.fields.into_iter().flatten().map(DVec3::as_vec3).collect();
         let basis = KeptBasis { points: self.points.clone(), fields };
-        (count > 0).then(|| self.block_with(basis))
+        Ok((count > 0).then(|| self.block_with(basis)))
+    }
+}
+
+/// What was computed from fields in memory, which can always be read.
+fn held<T>(found: Result<T, TileError>) -> Result<Option<T>, Cancelled> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(TileError::Cancelled(cancelled)) => Err(cancelled),
+        Err(TileError::Store(_)) => Ok(None),
     }
 }
 
@@ -161,8 +187,9 @@ pub fn predicted_gain(
     test: &[usize],
     ridge: f64,
     subtract: bool,
-) -> f64 {
-    let Some(block) = pair.block(left, train) else { return 0.0 };
+    progress: &dyn Progress,
+) -> Result<f64, Cancelled> {
+    let Some(block) = pair.block(left, train, progress)? else { return Ok(0.0) };
     let (functions, basis) = (&block.functions, &block.basis);
     let moving = |examples: &[usize]| -> Vec<usize> {
         pair.examples.iter().copied().filter(|e| examples.contains(e)).collect()
@@ -205,5 +232,5 @@ pub fn predicted_gain(
             }
         }
     }
-    gain
+    Ok(gain)
 }

@@ -9,9 +9,10 @@ use glam::DVec3;
 
 use super::features::Functions;
 use crate::displacements::projections::Projections;
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{RestDisplacements, StoreError, TileError};
 use crate::method::coordinates::{KeptBasis, projections_on};
 use crate::numeric::{Matrix, solve_positive};
+use eigenskin_core::progress::Progress;
 
 /// Fields and the functions of the pose that may drive them.
 #[derive(Debug, Clone)]
@@ -40,8 +41,12 @@ pub struct Refit {
 }
 
 impl<'a> Problem<'a> {
-    pub fn new(displacements: &RestDisplacements, blocks: Vec<&'a Block>) -> Result<Self, StoreError> {
-        let projections = projections_on(displacements, blocks.iter().map(|block| &block.basis))?;
+    pub fn new(
+        displacements: &RestDisplacements,
+        blocks: Vec<&'a Block>,
+        progress: &dyn Progress,
+    ) -> Result<Self, TileError> {
+        let projections = projections_on(displacements, blocks.iter().map(|block| &block.basis), progress)?;
         Ok(Self::with(projections, blocks))
     }
 

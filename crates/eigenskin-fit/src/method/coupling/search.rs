@@ -7,10 +7,14 @@ use super::pairs::Pair;
 use super::refit::{Block, Problem, Refit};
 use super::trials::{Built, LEAST_COMPONENTS, MOST_UNKNOWNS, Search, relative};
 use super::{Coupling, CouplingReport};
+use crate::displacements::Observations;
 use crate::drivers::{Ridge, Width};
-use crate::method::eigenskin::{EigenSkinParams, FitError};
-use crate::method::regions::{Observed, Regions};
+use crate::method::FitError;
+use crate::method::eigenskin::regions::Regions;
+use crate::method::eigenskin::{EigenSkinParams, regions_cut_at};
+use crate::supports::Moved;
 use eigenskin_core::driver::Kernel;
+use eigenskin_core::progress::{Cancelled, Progress};
 
 /// Layers of single joints, then of pairs, and how they were found.
 pub struct Coupled {
@@ -44,26 +48,28 @@ const PAYS: f64 = 0.99;
 /// Refits all layers to all examples; `widths` are those of the supports' own kernels. Supports may be
 /// cut elsewhere than in `first`, hence the regions that are returned.
 pub fn couple(
-    observed: Observed<'_>,
+    seen: &Observations,
+    moved: &Moved,
     first: Regions,
     widths: &[f64],
     params: &EigenSkinParams,
+    progress: &dyn Progress,
 ) -> Result<(Regions, Coupled), FitError> {
     let kernel = kernel_of(params);
     let BestFunctions { functions, width_factor, ridge_curve } =
-        best_functions(observed, &first, widths, params)?;
+        best_functions(seen, &first, widths, params, progress)?;
     let best = ridge_curve.iter().min_by(|a, b| a.1.total_cmp(&b.1));
     let ridge = best.map_or(MIDDLE_RIDGE, |best| best.0);
     let widths: Vec<f64> = widths.iter().map(|width| width * width_factor).collect();
 
     let mut regions = first;
-    let mut search = Search::new(observed, &regions, &functions, params)?;
+    let mut search = Search::new(seen, &regions, &functions, params, progress)?;
     let mut additive = search.settled(&[], ridge)?;
     let is_large = search.is_large;
     if !is_large && params.support.threshold.is_none() && params.budget.per_vertex.is_some() {
         for threshold in Regions::thresholds_above(regions.threshold) {
-            let next = Regions::cut_at(threshold, observed, params)?;
-            let next_search = Search::new(observed, &next, &functions, params)?;
+            let next = regions_cut_at(threshold, seen, moved, params, progress)?;
+            let next_search = Search::new(seen, &next, &functions, params, progress)?;
             let next_additive = next_search.settled(&[], ridge)?;
             if next_additive.error > PAYS * additive.error {
                 break;
@@ -77,9 +83,10 @@ pub fn couple(
     if params.coupling != Coupling::Additive && !is_large {
         let factor = |support: usize| {
             let mover = regions.supports[support].mover;
-            Factor::of_one_group(observed.seen, mover, kernel, widths[support])
+            Factor::of_one_group(seen, mover, kernel, widths[support])
         };
-        let candidates = Pair::candidates(search.example_count, &regions.supports, &regions.acting, factor);
+        let candidates =
+            Pair::candidates(search.example_count, &regions.supports, &regions.acting, factor, progress)?;
         tried_pairs = candidates.len();
         let (pairs, pair_gains): (Vec<Pair>, Vec<f64>) =
             search.choose_pairs(candidates, ridge)?.into_iter().unzip();
@@ -90,7 +97,14 @@ pub fn couple(
             }
         }
         // Threes beside the pairs that paid.
-        let threes = Pair::threes(&chosen, search.example_count, &regions.supports, &regions.acting, factor);
+        let threes = Pair::threes(
+            &chosen,
+            search.example_count,
+            &regions.supports,
+            &regions.acting,
+            factor,
+            progress,
+        )?;
         if !threes.is_empty() {
             tried_pairs += threes.len();
             let candidates = chosen.iter().cloned().chain(threes).collect();
@@ -135,10 +149,11 @@ struct BestFunctions {
 }
 
 fn best_functions(
-    observed: Observed<'_>,
+    seen: &Observations,
     regions: &Regions,
     widths: &[f64],
     params: &EigenSkinParams,
+    progress: &dyn Progress,
 ) -> Result<BestFunctions, FitError> {
     let ridges = match params.interpolation.ridge {
         Ridge::Fixed(ridge) => vec![ridge.max(LEAST_RIDGE)],
@@ -148,39 +163,42 @@ fn best_functions(
     let factors = if params.interpolation.width == Width::LeaveOneOut { &WIDTH_FACTORS[..] } else { &[1.0] };
     let mut best: Option<(f64, Vec<Functions>, f64)> = None;
     for &factor in factors {
-        let functions = single_functions(observed, regions, widths, factor, kernel_of(params));
-        let search = Search::new(observed, regions, &functions, params)?;
-        let error = search.generous_error(&search.problem(), middle);
+        let functions = single_functions(seen, regions, widths, factor, kernel_of(params), progress)?;
+        let search = Search::new(seen, regions, &functions, params, progress)?;
+        let error = search.generous_error(&search.problem(), middle)?;
         if best.as_ref().is_none_or(|best| error < best.0) {
             best = Some((error, functions, factor));
         }
     }
     let (_, functions, width_factor) = best.unwrap_or_default();
-    let search = Search::new(observed, regions, &functions, params)?;
+    let search = Search::new(seen, regions, &functions, params, progress)?;
     let problem = search.problem();
-    let ridge_curve =
-        ridges.into_iter().map(|ridge| (ridge, search.generous_error(&problem, ridge))).collect();
+    let ridge_curve = ridges
+        .into_iter()
+        .map(|ridge| Ok((ridge, search.generous_error(&problem, ridge)?)))
+        .collect::<Result<_, Cancelled>>()?;
     drop(problem);
     Ok(BestFunctions { functions, width_factor, ridge_curve })
 }
 
 fn single_functions(
-    observed: Observed<'_>,
+    seen: &Observations,
     regions: &Regions,
     widths: &[f64],
     width_factor: f64,
     kernel: Kernel,
-) -> Vec<Functions> {
-    let seen = observed.seen;
+    progress: &dyn Progress,
+) -> Result<Vec<Functions>, Cancelled> {
     let most = (MOST_UNKNOWNS / (LEAST_COMPONENTS * regions.supports.len())).max(LEAST_COMPONENTS);
     (0..regions.supports.len())
         .into_par_iter()
         .map(|support| {
+            progress.doing(super::COUPLING)?;
             let moving: Vec<usize> =
                 (0..seen.len()).filter(|&e| regions.acting[e].contains(&support)).collect();
             let mover = regions.supports[support].mover;
             let factor = Factor::of_mover(seen, mover, kernel, width_factor * widths[support]);
-            Functions::new(vec![factor], &moving, seen.len(), most)
+            Ok(Functions::new(vec![factor], &moving, seen.len(), most))
         })
         .collect()
 }

@@ -1,20 +1,20 @@
 //! Layers within a budget, and how well they predict examples that were left out.
 
-use std::convert::Infallible;
-
+use eigenskin_core::progress::{Cancelled, Progress};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::COUPLING;
 use super::features::Functions;
 use super::fields::{Reach, fields_of_coordinates};
 use super::pairs::{Pair, predicted_gain};
 use super::refit::{Block, Problem, Refit};
 use crate::displacements::projections::Projections;
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{Observations, RestDisplacements, TileError};
 use crate::method::allocation::{Budget, allocate};
 use crate::method::coordinates::{KeptBasis, projections_on};
 use crate::method::eigenskin::EigenSkinParams;
-use crate::method::regions::{Observed, Regions};
+use crate::method::eigenskin::regions::Regions;
 use crate::numeric::{Matrix, thin_svd};
 
 /// Parts that examples are left out in.
@@ -60,6 +60,7 @@ pub(super) struct Search<'a> {
     budget: Budget,
     /// pairs and better fields are too much work and memory
     pub is_large: bool,
+    progress: &'a dyn Progress,
 }
 
 /// Blocks within the budget, and their error on left-out examples.
@@ -70,33 +71,35 @@ pub(super) struct Settled {
 
 impl<'a> Search<'a> {
     pub fn new(
-        observed: Observed<'a>,
+        seen: &'a Observations,
         regions: &Regions,
         functions: &[Functions],
         params: &EigenSkinParams,
-    ) -> Result<Self, StoreError> {
-        let displacements = &observed.seen.displacements;
+        progress: &'a dyn Progress,
+    ) -> Result<Self, TileError> {
+        let displacements = &seen.displacements;
         let all_functions: usize = functions.iter().map(Functions::count).sum();
         let most = (MOST_UNKNOWNS / all_functions.max(1)).clamp(LEAST_COMPONENTS, MOST_COMPONENTS);
         let singles = functions.iter().zip(&regions.supports).enumerate();
         let singles: Vec<Block> = singles
             .map(|(index, (functions, support))| {
                 Ok(Block {
-                    basis: regions.basis_of(displacements, index, most)?,
+                    basis: regions.basis_of(displacements, index, most, progress)?,
                     mask: support.mask.clone(),
                     functions: functions.clone(),
                     caution: 1.0,
                 })
             })
-            .collect::<Result<_, StoreError>>()?;
+            .collect::<Result<_, TileError>>()?;
         Ok(Self {
             displacements,
-            example_count: observed.seen.len(),
-            projections: projections_on(displacements, singles.iter().map(|block| &block.basis))?,
+            example_count: seen.len(),
+            projections: projections_on(displacements, singles.iter().map(|block| &block.basis), progress)?,
             singles,
             folds: folds(&regions.acting),
             budget: params.budget,
-            is_large: observed.seen.is_large(),
+            is_large: seen.is_large(),
+            progress,
         })
     }
 
@@ -107,13 +110,13 @@ impl<'a> Search<'a> {
 
     /// The single joints and some pairs, within the budget, with fields as they are or improved,
     /// whichever predicts left-out examples better.
-    pub fn settled(&self, pairs: &[Pair], ridge: f64) -> Result<Settled, StoreError> {
+    pub fn settled(&self, pairs: &[Pair], ridge: f64) -> Result<Settled, TileError> {
         let all: Vec<usize> = (0..self.example_count).collect();
         let problem = self.problem();
         let settle = |rounds: usize| {
             let built = self.within_budget(&problem, pairs, &all, ridge, rounds, None)?;
             let error = self.left_out_error(&problem, pairs, ridge, rounds, &built.counts)?;
-            Ok::<_, StoreError>(Settled { built, error })
+            Ok::<_, TileError>(Settled { built, error })
         };
         let plain = settle(0)?;
         if self.is_large {
@@ -128,25 +131,26 @@ impl<'a> Search<'a> {
     }
 
     /// Σ over folds of what `squared` says of a fold, relative to the displacements.
-    fn over_folds<E: Send>(
+    fn over_folds<E: From<Cancelled> + Send>(
         &self,
         problem: &Problem<'_>,
         squared: impl Fn(usize) -> Result<f64, E> + Sync + Send,
     ) -> Result<f64, E> {
-        let sums: Vec<f64> = (0..self.folds.len()).into_par_iter().map(squared).collect::<Result<_, E>>()?;
+        let watched = |fold: usize| {
+            self.progress.doing(COUPLING)?;
+            squared(fold)
+        };
+        let sums: Vec<f64> = (0..self.folds.len()).into_par_iter().map(watched).collect::<Result<_, E>>()?;
         let all = (0..self.example_count).map(|e| problem.energy(e)).sum();
         Ok(relative(sums.into_iter().sum(), all))
     }
 
     /// Error of the single joints on left-out examples, before the budget has its say.
-    pub fn generous_error(&self, problem: &Problem<'_>, ridge: f64) -> f64 {
-        let squared = |fold: usize| -> Result<f64, Infallible> {
+    pub fn generous_error(&self, problem: &Problem<'_>, ridge: f64) -> Result<f64, Cancelled> {
+        self.over_folds(problem, |fold| {
             let refit = problem.solve(&self.without(fold), ridge);
             Ok(self.folds[fold].iter().map(|&e| problem.squared_error(&refit, e)).sum())
-        };
-        match self.over_folds(problem, squared) {
-            Ok(error) => error,
-        }
+        })
     }
 
     /// Error on left-out examples within the budget: fields and coefficients are found again without
@@ -158,7 +162,7 @@ impl<'a> Search<'a> {
         ridge: f64,
         rounds: usize,
         counts: &[usize],
-    ) -> Result<f64, StoreError> {
+    ) -> Result<f64, TileError> {
         self.over_folds(problem, |fold| {
             let built =
                 self.within_budget(problem, pairs, &self.without(fold), ridge, rounds, Some(counts))?;
@@ -177,39 +181,44 @@ impl<'a> Search<'a> {
         ridge: f64,
         rounds: usize,
         counts: Option<&[usize]>,
-    ) -> Result<Built, StoreError> {
+    ) -> Result<Built, TileError> {
+        self.progress.doing(COUPLING)?;
         let alone = problem.solve(examples, ridge);
         let left = if pairs.is_empty() { Vec::new() } else { self.left(problem, &alone)? };
         let of_pairs: Vec<Block> = pairs
             .iter()
             .map(|pair| {
                 let nothing = || KeptBasis { points: pair.points.clone(), fields: Vec::new() };
-                pair.block(&left, examples).unwrap_or_else(|| pair.block_with(nothing()))
+                Ok(pair.block(&left, examples, self.progress)?.unwrap_or_else(|| pair.block_with(nothing())))
             })
-            .collect();
+            .collect::<Result<_, Cancelled>>()?;
         let generous: Vec<Block> = self.singles.iter().cloned().chain(of_pairs).collect();
         let (together, refit) = if pairs.is_empty() {
             (Problem::with(problem.projections.clone(), generous.iter().collect()), alone)
         } else {
-            let together = Problem::new(self.displacements, generous.iter().collect())?;
+            let together = Problem::new(self.displacements, generous.iter().collect(), self.progress)?;
+            self.progress.doing(COUPLING)?;
             let refit = together.solve(examples, ridge);
             (together, refit)
         };
         let ordered: Vec<(Block, Vec<f64>, Matrix)> = (0..generous.len())
             .into_par_iter()
             .map(|block| {
+                self.progress.doing(COUPLING)?;
                 let used: Vec<Vec<f64>> =
                     examples.iter().map(|&e| together.coordinates_of(&refit, block, e)).collect();
-                by_use(&generous[block], &used)
+                Ok(by_use(&generous[block], &used))
             })
-            .collect();
-        let settled = counts.map(<[usize]>::to_vec);
-        let counts = settled.unwrap_or_else(|| {
+            .collect::<Result<_, Cancelled>>()?;
+        let counts = if let Some(settled) = counts {
+            settled.to_vec()
+        } else {
             let energies: Vec<Vec<f64>> = ordered.iter().map(|(_, energies, _)| energies.clone()).collect();
             let points: Vec<&[u32]> =
                 ordered.iter().map(|(block, ..)| block.basis.points.as_slice()).collect();
-            allocate(&energies, &points, self.displacements.points.group_count(), &self.budget)
-        });
+            let point_count = self.displacements.points.group_count();
+            allocate(&energies, &points, point_count, &self.budget, self.progress)?
+        };
         let kept = |block: usize| counts[block].min(ordered[block].1.len());
         let mixtures = block_diagonal(ordered.iter().enumerate().map(|(b, (.., mix))| (mix, kept(b))));
         let mut projections = together.projections.mixed(&mixtures);
@@ -222,12 +231,14 @@ impl<'a> Search<'a> {
                 block
             })
             .collect();
+        self.progress.doing(COUPLING)?;
         let mut refit = Problem::with(projections.clone(), blocks.iter().collect()).solve(examples, ridge);
         for _ in 0..rounds {
             let problem = Problem::with(projections, blocks.iter().collect());
             let coordinates = problem.all_coordinates(&refit, self.example_count);
             blocks = self.improved(&blocks, &coordinates, examples)?;
-            let problem = Problem::new(self.displacements, blocks.iter().collect())?;
+            let problem = Problem::new(self.displacements, blocks.iter().collect(), self.progress)?;
+            self.progress.doing(COUPLING)?;
             refit = problem.solve(examples, ridge);
             projections = problem.projections;
         }
@@ -240,13 +251,20 @@ impl<'a> Search<'a> {
         blocks: &[Block],
         coordinates: &[Vec<Vec<f64>>],
         examples: &[usize],
-    ) -> Result<Vec<Block>, StoreError> {
+    ) -> Result<Vec<Block>, TileError> {
         let reach = |block: &Block| Reach { places: block.basis.points.clone(), mask: block.mask.clone() };
         let reaches: Vec<Reach> = blocks.iter().map(reach).collect();
         let current: Vec<&[Vec3]> = blocks.iter().map(|block| block.basis.fields.as_slice()).collect();
         let observed = &self.displacements.positions;
-        let changes =
-            fields_of_coordinates(&reaches, coordinates, examples, observed, Some(&current), FIELD_RIDGE)?;
+        let changes = fields_of_coordinates(
+            &reaches,
+            coordinates,
+            examples,
+            observed,
+            Some(&current),
+            FIELD_RIDGE,
+            self.progress,
+        )?;
         let mut blocks = blocks.to_vec();
         for (block, changes) in blocks.iter_mut().zip(changes) {
             for (field, change) in block.basis.fields.iter_mut().zip(changes) {
@@ -256,20 +274,19 @@ impl<'a> Search<'a> {
         Ok(blocks)
     }
 
-    fn left(&self, problem: &Problem<'_>, refit: &Refit) -> Result<Vec<Vec<DVec3>>, StoreError> {
+    fn left(&self, problem: &Problem<'_>, refit: &Refit) -> Result<Vec<Vec<DVec3>>, TileError> {
         (0..self.example_count)
             .into_par_iter()
-            .map(|example| problem.left(self.displacements, refit, example))
+            .map(|example| {
+                self.progress.doing(COUPLING)?;
+                Ok(problem.left(self.displacements, refit, example)?)
+            })
             .collect()
     }
 
     /// Pairs one after the other, as long as each lowers the error on left-out examples of what those
     /// before it leave; with the share of the squared error that each takes away.
-    pub fn choose_pairs(
-        &self,
-        mut candidates: Vec<Pair>,
-        ridge: f64,
-    ) -> Result<Vec<(Pair, f64)>, StoreError> {
+    pub fn choose_pairs(&self, mut candidates: Vec<Pair>, ridge: f64) -> Result<Vec<(Pair, f64)>, TileError> {
         let problem = self.problem();
         let trains: Vec<Vec<usize>> = (0..self.folds.len()).map(|fold| self.without(fold)).collect();
         let mut left: Vec<Vec<Vec<DVec3>>> = trains
@@ -284,7 +301,7 @@ impl<'a> Search<'a> {
             })
             .sum();
         let mut chosen: Vec<(Pair, f64)> = Vec::new();
-        let mut gains = self.gains(&candidates, &mut left, &trains, ridge);
+        let mut gains = self.gains(&candidates, &mut left, &trains, ridge)?;
         if candidates.len() > MANY_PAIRS {
             // What gains nothing now seldom gains when others have taken their part.
             let mut promising = gains.iter().map(|&gain| gain > LEAST_GAIN * squared);
@@ -296,10 +313,10 @@ impl<'a> Search<'a> {
             let Some(best) = best.filter(|&best| gains[best] > LEAST_GAIN * squared) else { break };
             let (pair, gain) = (candidates.remove(best), gains.remove(best));
             for (fold, left) in left.iter_mut().enumerate() {
-                predicted_gain(&pair, left, &trains[fold], &self.folds[fold], ridge, true);
+                predicted_gain(&pair, left, &trains[fold], &self.folds[fold], ridge, true, self.progress)?;
             }
             chosen.push((pair, gain / squared));
-            gains = self.gains(&candidates, &mut left, &trains, ridge);
+            gains = self.gains(&candidates, &mut left, &trains, ridge)?;
         }
         Ok(chosen)
     }
@@ -310,18 +327,19 @@ impl<'a> Search<'a> {
         left: &mut [Vec<Vec<DVec3>>],
         trains: &[Vec<usize>],
         ridge: f64,
-    ) -> Vec<f64> {
+    ) -> Result<Vec<f64>, Cancelled> {
         candidates
             .iter()
             .map(|pair| {
-                left.par_iter_mut()
+                let of_folds: Vec<f64> = left
+                    .par_iter_mut()
                     .enumerate()
                     .map(|(fold, left)| {
-                        predicted_gain(pair, left, &trains[fold], &self.folds[fold], ridge, false)
+                        let (train, test) = (&trains[fold], &self.folds[fold]);
+                        predicted_gain(pair, left, train, test, ridge, false, self.progress)
                     })
-                    .collect::<Vec<f64>>()
-                    .into_iter()
-                    .sum()
+                    .collect::<Result<_, Cancelled>>()?;
+                Ok(of_folds.into_iter().sum())
             })
             .collect()
     }

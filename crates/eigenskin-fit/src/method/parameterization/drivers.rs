@@ -2,15 +2,18 @@
 //! Kim 2011 Equation 2).
 
 use crate::displacements::Observations;
-use crate::drivers::clamp::clamp_beyond;
-use crate::drivers::{RbfError, RbfFit, RbfParams, Ridge, Samples, fit_rbf_on_centres, rbf::MANY};
+use crate::drivers::{MANY, RbfFit, RbfParams, Ridge, Samples, clamp_beyond, fit_rbf_on_centres};
 use crate::method::joint_driver::{example_range, without_repeats};
+use crate::method::{FitError, Interpolated};
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Kernel, Representation};
 use eigenskin_core::mover::Mover;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 
 use super::folds::{Fold, Interpolation};
+use super::params::ParameterizationParams;
 use super::partition::Part;
+use super::search::{CutPart, Observed};
 
 /// What an automatic ridge tries, for features of about 1 (radians, bone lengths, ranges of controls).
 const RIDGES: [f64; 5] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2];
@@ -81,7 +84,7 @@ fn bone_length(rig: &Rig, joint: usize) -> f64 {
 
 /// Sets of moving things that may drive a part, narrow to wide, each different and not empty: what
 /// moves within the part; also what moves at its border; all. `energies`: of the part, by example.
-fn candidates(seen: &Observations, part: &Part, energies: &[f64], things: &[MovingThing]) -> Vec<Vec<usize>> {
+fn candidates(Observed { seen, things }: Observed<'_>, part: &Part, energies: &[f64]) -> Vec<Vec<usize>> {
     let rig = &seen.rig;
     let mut held = vec![0.0; rig.skeleton().joint_count()];
     for (&point, &mask) in part.points.iter().zip(&part.mask) {
@@ -112,7 +115,7 @@ fn candidates(seen: &Observations, part: &Part, energies: &[f64], things: &[Movi
     sets
 }
 
-fn measured(seen: &Observations, things: &[MovingThing], chosen: &[usize]) -> Samples {
+fn measured(Observed { seen, things }: Observed<'_>, chosen: &[usize]) -> Samples {
     let groups = chosen.iter().flat_map(|&thing| things[thing].groups.iter().cloned()).collect();
     Samples::measure(groups, seen.rig.skeleton(), &seen.poses)
 }
@@ -120,50 +123,49 @@ fn measured(seen: &Observations, things: &[MovingThing], chosen: &[usize]) -> Sa
 /// The set of joints and controls that predicts left-out stretches of the examples best, with the ridge
 /// that was given or one of middle size.
 pub(super) fn best_movers(
-    seen: &Observations,
+    observed: Observed<'_>,
     part: &Part,
     energies: &[f64],
-    things: &[MovingThing],
     folds: &[Fold],
     interpolation: &Interpolation<'_>,
-) -> PartDriver {
+) -> Result<PartDriver, Cancelled> {
     let ridge = match interpolation.params.ridge {
         Ridge::Automatic => Ridge::Fixed(if folds.is_empty() { 0.0 } else { COMPARING_RIDGE }),
         given @ Ridge::Fixed(_) => given,
     };
-    let mut sets = candidates(seen, part, energies, things);
+    let mut sets = candidates(observed, part, energies);
     if folds.is_empty() {
         // Nothing to compare by: the neighbourhood.
         sets.truncate(2);
         let movers = sets.pop().unwrap_or_default();
-        return PartDriver { movers, ridge, unseen: None };
+        return Ok(PartDriver { movers, ridge, unseen: None });
     }
     let mut best: Option<PartDriver> = None;
     for movers in sets {
-        let unseen = interpolation.error_unseen(&measured(seen, things, &movers), folds, ridge);
+        let unseen = interpolation.error_unseen(&measured(observed, &movers), folds, ridge)?;
         if best.as_ref().and_then(|best| best.unseen).is_none_or(|least| unseen.is_some_and(|u| u < least)) {
             best = Some(PartDriver { movers, ridge, unseen });
         }
     }
-    best.unwrap_or(PartDriver { movers: Vec::new(), ridge, unseen: None })
+    Ok(best.unwrap_or(PartDriver { movers: Vec::new(), ridge, unseen: None }))
 }
 
 /// The same driver with the ridge that predicts left-out stretches best, where that is left open.
 pub(super) fn with_best_ridge(
-    seen: &Observations,
-    things: &[MovingThing],
+    observed: Observed<'_>,
     chosen: &PartDriver,
     folds: &[Fold],
     interpolation: &Interpolation<'_>,
-) -> PartDriver {
+) -> Result<PartDriver, Cancelled> {
     if interpolation.params.ridge != Ridge::Automatic || folds.is_empty() {
-        return chosen.clone();
+        return Ok(chosen.clone());
     }
-    let samples = measured(seen, things, &chosen.movers);
+    let samples = measured(observed, &chosen.movers);
     let mut best: Option<(f64, f64)> = None;
     let is_few = samples.count() <= MANY;
     for ridge in RIDGES.into_iter().filter(|&ridge| is_few || ridge > 0.0) {
-        let Some(unseen) = interpolation.error_unseen(&samples, folds, Ridge::Fixed(ridge)) else { continue };
+        let unseen = interpolation.error_unseen(&samples, folds, Ridge::Fixed(ridge))?;
+        let Some(unseen) = unseen else { continue };
         // Few examples are taken to be made with care: they give way only where that takes a quarter off
         // the error.
         let pays = if is_few { 0.75f64.powi(2) } else { 1.0 };
@@ -171,41 +173,35 @@ pub(super) fn with_best_ridge(
             best = Some((ridge, unseen));
         }
     }
-    match best {
+    Ok(match best {
         Some((ridge, unseen)) => {
             PartDriver { movers: chosen.movers.clone(), ridge: Ridge::Fixed(ridge), unseen: Some(unseen) }
         }
         None => chosen.clone(),
-    }
+    })
 }
 
 /// Interpolates a part's signals (`component × example`) over what drives it.
 pub(super) fn fit_driver(
-    seen: &Observations,
-    things: &[MovingThing],
-    chosen: &PartDriver,
+    observed: Observed<'_>,
+    CutPart { part, driver: chosen, .. }: CutPart<'_>,
     signals: &[Vec<f64>],
-    interpolation: &Interpolation<'_>,
-    clamp_margin: Option<f64>,
-) -> Result<RbfFit, (RbfError, String, String)> {
+    params: &ParameterizationParams,
+    progress: &dyn Progress,
+) -> Result<RbfFit, FitError> {
+    let seen = observed.seen;
     let coordinates: Vec<f64> = (0..seen.len()).flat_map(|e| signals.iter().map(move |s| s[e])).collect();
-    let all = measured(seen, things, &chosen.movers);
+    let all = measured(observed, &chosen.movers);
     let (kept, values) = without_repeats(&all, &coordinates, signals.len());
-    let params = RbfParams { ridge: chosen.ridge, ..interpolation.params.clone() };
+    let rbf = RbfParams { ridge: chosen.ridge, ..params.interpolation.clone() };
     let name = |place: usize| match kept[place] {
         0 => "rest".to_string(),
         sample => seen.names[sample - 1].clone(),
     };
-    let fit = fit_rbf_on_centres(&all.select(&kept), &values, &params, interpolation.most_centres).map_err(
-        |error| {
-            let (first, second) = match error {
-                RbfError::Singular { first, second, .. } => (name(first), name(second)),
-                RbfError::BadParameter { .. } => (String::new(), String::new()),
-            };
-            (error, first, second)
-        },
-    )?;
-    let clamp = clamp_margin.map_or(Clamp::None, |margin| widened_range(&values, signals.len(), margin));
+    let fit = fit_rbf_on_centres(&all.select(&kept), &values, &rbf, params.most_centres, progress)
+        .map_err(|error| FitError::interpolating(Interpolated::Part(part.name.clone()), error, name))?;
+    let clamp =
+        params.clamp_margin.map_or(Clamp::None, |margin| widened_range(&values, signals.len(), margin));
     Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
 }
 

@@ -4,14 +4,15 @@
 //! drivers are found anew: frames of a motion resemble their neighbours, so leaving out single ones,
 //! or drivers alone, flatters. The examples' coordinates on the components of all are enough for that.
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
-use super::ParameterizationParams;
+use super::params::ParameterizationParams;
 use super::signals::PartComponents;
-use crate::drivers::{RbfParams, Ridge, Samples, Width, fit_rbf_on_centres};
+use crate::drivers::{RbfError, RbfParams, Ridge, Samples, Width, fit_rbf_on_centres};
 use crate::method::joint_driver::without_repeats;
 use crate::numeric::{Matrix, symmetric_eigen};
-use eigenskin_core::driver::Interpolant;
+use eigenskin_core::driver::{Driver, Interpolant};
 
 /// Stretches that are left out one after the other.
 const FOLDS: usize = 5;
@@ -19,6 +20,9 @@ const FOLDS: usize = 5;
 const RANK_CUT: f64 = 1e-14;
 /// Fewer examples say nothing about each other.
 const FEWEST: usize = 4;
+
+/// What is said while examples are left out.
+const LEAVING_OUT: &str = "leaving out examples";
 
 /// One stretch of the examples left out.
 pub(super) struct Fold {
@@ -37,18 +41,26 @@ pub(super) struct Fold {
 pub(super) struct Interpolation<'a> {
     pub params: &'a RbfParams,
     pub most_centres: usize,
+    progress: &'a dyn Progress,
 }
 
 /// The folds of one part, with as many components as it keeps; none with too few examples.
-pub(super) fn folds_of(components: &PartComponents, example_count: usize) -> Vec<Fold> {
+pub(super) fn folds_of(
+    components: &PartComponents,
+    example_count: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<Fold>, Cancelled> {
     if example_count < FEWEST {
-        return Vec::new();
+        return Ok(Vec::new());
     }
     let count = FOLDS.min(example_count);
     let bound = |fold: usize| fold * example_count / count;
     (0..count)
         .into_par_iter()
-        .map(|fold| Fold::new(components, example_count, bound(fold)..bound(fold + 1)))
+        .map(|fold| {
+            progress.doing(LEAVING_OUT)?;
+            Ok(Fold::new(components, example_count, bound(fold)..bound(fold + 1)))
+        })
         .collect()
 }
 
@@ -95,24 +107,35 @@ impl Fold {
 }
 
 impl<'a> Interpolation<'a> {
-    pub fn of(params: &'a ParameterizationParams) -> Self {
-        Self { params: &params.interpolation, most_centres: params.most_centres }
+    pub fn of(params: &'a ParameterizationParams, progress: &'a dyn Progress) -> Self {
+        Self { params: &params.interpolation, most_centres: params.most_centres, progress }
     }
 
     /// Squared error over all examples (`samples`, rest first), each left out with its stretch; `None` when
     /// some fold cannot be interpolated. Automatic widths are found once, in the first fold.
-    pub fn error_unseen(&self, samples: &Samples, folds: &[Fold], ridge: Ridge) -> Option<f64> {
+    pub fn error_unseen(
+        &self,
+        samples: &Samples,
+        folds: &[Fold],
+        ridge: Ridge,
+    ) -> Result<Option<f64>, Cancelled> {
         let mut params = RbfParams { ridge, ..self.params.clone() };
         if params.kernel.has_width() && params.width == Width::LeaveOneOut {
-            let fit = self.fit_fold(samples, folds.first()?, &params)?;
+            let Some(first) = folds.first() else { return Ok(None) };
+            let Some(fit) = self.fit_fold(samples, first, &params)? else { return Ok(None) };
             if let Interpolant::Rbf { widths, .. } = &fit.interpolant {
                 params.width = Width::Fixed(widths[0]);
             }
         }
         if let Width::PerCentre(widths) = &params.width {
-            params.width = Width::Fixed(widths.first().copied()?);
+            let Some(&width) = widths.first() else { return Ok(None) };
+            params.width = Width::Fixed(width);
         }
-        folds.par_iter().map(|fold| self.error_of_fold(samples, fold, &params)).sum()
+        let errors: Vec<Option<f64>> = folds
+            .par_iter()
+            .map(|fold| self.error_of_fold(samples, fold, &params))
+            .collect::<Result<_, Cancelled>>()?;
+        Ok(errors.into_iter().sum())
     }
 
     fn fit_fold(
@@ -120,21 +143,30 @@ impl<'a> Interpolation<'a> {
         samples: &Samples,
         fold: &Fold,
         params: &RbfParams,
-    ) -> Option<eigenskin_core::driver::Driver> {
+    ) -> Result<Option<Driver>, Cancelled> {
         let is_kept = |sample: &usize| *sample == 0 || !fold.left_out.contains(&(sample - 1));
         let others: Vec<usize> = (0..samples.count()).filter(is_kept).collect();
         let all = samples.select(&others);
         let (kept, values) = without_repeats(&all, &fold.kept, fold.component_count);
-        let fit = fit_rbf_on_centres(&all.select(&kept), &values, params, self.most_centres).ok()?;
-        Some(fit.driver)
+        let samples = all.select(&kept);
+        match fit_rbf_on_centres(&samples, &values, params, self.most_centres, self.progress) {
+            Ok(fit) => Ok(Some(fit.driver)),
+            Err(RbfError::Cancelled(cancelled)) => Err(cancelled),
+            Err(_) => Ok(None),
+        }
     }
 
-    fn error_of_fold(&self, samples: &Samples, fold: &Fold, params: &RbfParams) -> Option<f64> {
+    fn error_of_fold(
+        &self,
+        samples: &Samples,
+        fold: &Fold,
+        params: &RbfParams,
+    ) -> Result<Option<f64>, Cancelled> {
         let count = fold.component_count;
         if count == 0 {
-            return Some(fold.lost);
+            return Ok(Some(fold.lost));
         }
-        let driver = self.fit_fold(samples, fold, params)?;
+        let Some(driver) = self.fit_fold(samples, fold, params)? else { return Ok(None) };
         let mut found = vec![0.0; count];
         let mut error = fold.lost;
         for (example, expected) in fold.left_out.clone().zip(fold.expected.chunks_exact(count)) {
@@ -145,6 +177,6 @@ impl<'a> Interpolation<'a> {
             );
             error += found.iter().zip(expected).map(|(f, e)| (f - e).powi(2)).sum::<f64>();
         }
-        Some(error)
+        Ok(Some(error))
     }
 }

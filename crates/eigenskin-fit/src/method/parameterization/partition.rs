@@ -7,10 +7,11 @@
 
 use std::collections::BTreeMap;
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use glam::Vec3;
 
 use crate::displacements::fields::Tile;
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{RestDisplacements, TileError};
 use eigenskin_core::rig::Rig;
 
 /// One part of the skin.
@@ -50,7 +51,11 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
-    pub fn new(rig: &Rig, displacements: &RestDisplacements) -> Result<Self, StoreError> {
+    pub fn new(
+        rig: &Rig,
+        displacements: &RestDisplacements,
+        progress: &dyn Progress,
+    ) -> Result<Self, TileError> {
         let points = &displacements.points;
         let has_joints = rig.skeleton().joint_count() > 0;
         let first = |point: usize| points.first_vertex(point);
@@ -73,7 +78,8 @@ impl Pieces {
             };
             (0..tile.places.len()).map(energy).collect::<Vec<f64>>()
         };
-        displacements.positions.fold_tiles(&all, 16_384, |_| true, of_tile, |part| energies.extend(part))?;
+        let merge = |part: Vec<f64>| energies.extend(part);
+        displacements.positions.fold_tiles(&all, 16_384, |_| true, of_tile, merge, progress)?;
         let groupings = groupings(&shares, &neighbours, &energies, names.len());
         Ok(Self { names, has_joints, shares, neighbours, groupings })
     }
@@ -84,9 +90,9 @@ impl Pieces {
     }
 
     /// The skin in `count` parts; `None` if it has no so many pieces.
-    pub fn parts(&self, count: usize) -> Option<Vec<Part>> {
-        let groups = self.groupings.get(&count)?;
-        let masks = self.masks(groups);
+    pub fn parts(&self, count: usize, progress: &dyn Progress) -> Result<Option<Vec<Part>>, Cancelled> {
+        let Some(groups) = self.groupings.get(&count) else { return Ok(None) };
+        let masks = self.masks(groups, progress)?;
         let named = |group: &Vec<usize>| match (self.groupings.get(&1).map(|all| &all[0]), group.len()) {
             (Some(all), _) if all == group => "whole skin".to_string(),
             (_, 1) => self.names[group[0]].clone(),
@@ -101,11 +107,11 @@ impl Pieces {
                 points,
             }
         });
-        Some(parts.filter(|part| !part.points.is_empty()).collect())
+        Ok(Some(parts.filter(|part| !part.points.is_empty()).collect()))
     }
 
     /// `group × point`: not negative, the sum over groups is 1.
-    fn masks(&self, groups: &[Vec<usize>]) -> Vec<Vec<f32>> {
+    fn masks(&self, groups: &[Vec<usize>], progress: &dyn Progress) -> Result<Vec<Vec<f32>>, Cancelled> {
         let mut group_of = vec![0; self.names.len()];
         for (index, group) in groups.iter().enumerate() {
             for &piece in group {
@@ -119,6 +125,7 @@ impl Pieces {
             }
         }
         for _ in 0..ROUNDS {
+            progress.doing("cutting the skin into parts")?;
             if groups.len() < 2 || masks.iter().all(|mask| self.steepest(mask) <= STEEPEST) {
                 break;
             }
@@ -134,7 +141,7 @@ impl Pieces {
                 mask[point] = (mask[point] - least).max(0.0) / total.max(1e-20);
             }
         }
-        masks
+        Ok(masks)
     }
 
     fn steepest(&self, mask: &[f32]) -> f32 {

@@ -5,13 +5,15 @@
 //! squares of all parts then sum to those of u, and the squared error of the sum is never above the
 //! sum of the parts' squared errors: parts that overlap can be weighed against each other fairly.
 
+use eigenskin_core::progress::{Cancelled, Progress};
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::SignalBasis;
 use super::partition::Part;
 use crate::basis::{ComponentFields, IcaParams, PrincipalComponents, independent_components};
 use crate::displacements::tall_matrix::TallMatrix;
-use crate::displacements::{RestDisplacements, StoreError};
+use crate::displacements::{RestDisplacements, TileError};
 use crate::method::allocation::{Budget, allocate};
 
 /// Components that are found of many examples, whatever the limit is: the folds need more than are kept.
@@ -73,23 +75,25 @@ pub(super) fn part_components(
     parts: &[Part],
     budget: Budget,
     per_coordinate: bool,
-) -> Result<Vec<PartComponents>, StoreError> {
+    progress: &dyn Progress,
+) -> Result<Vec<PartComponents>, TileError> {
     let axes: &[Option<usize>] = if per_coordinate { &[Some(0), Some(1), Some(2)] } else { &[None] };
     let most = budget.per_vertex.or(budget.total).map(|limit| limit.max(LEAST_WANTED));
     let mut found: Vec<PartComponents> = parts
         .par_iter()
         .map(|part| {
-            let components =
-                |&axis| with_matrix(displacements, part, axis, |a| PrincipalComponents::of(a, most));
+            let components = |&axis| {
+                with_matrix(displacements, part, axis, |a| PrincipalComponents::of(a, most, progress))
+            };
             let kinds = axes.iter().map(components).collect::<Result<_, _>>()?;
             Ok(PartComponents { kinds, counts: Vec::new() })
         })
-        .collect::<Result<_, StoreError>>()?;
+        .collect::<Result<_, TileError>>()?;
     let points: Vec<&[u32]> = parts.iter().map(|part| part.points.as_slice()).collect();
     let budget = Budget { total: budget.total.map(|total| total / axes.len()), ..budget };
     for kind in 0..axes.len() {
         let energies: Vec<Vec<f64>> = found.iter().map(|f| f.kinds[kind].squares().collect()).collect();
-        let counts = allocate(&energies, &points, displacements.points.group_count(), &budget);
+        let counts = allocate(&energies, &points, displacements.points.group_count(), &budget, progress)?;
         found.iter_mut().zip(counts).for_each(|(found, count)| found.counts.push(count));
     }
     Ok(found)
@@ -118,16 +122,17 @@ pub(super) fn part_signals(
     displacements: &RestDisplacements,
     part: &Part,
     components: &PartComponents,
-    ica: Option<&IcaParams>,
-) -> Result<PartSignals, StoreError> {
+    basis: &SignalBasis,
+    progress: &dyn Progress,
+) -> Result<PartSignals, TileError> {
     let mut all = PartSignals { fields: Vec::new(), signals: Vec::new() };
     for (kind, (found, &count)) in components.kinds.iter().zip(&components.counts).enumerate() {
         let axis = (components.kinds.len() > 1).then_some(kind);
         let ComponentFields { fields, coordinates: signals } =
-            with_matrix(displacements, part, axis, |a| found.fields_and_coordinates(a, count))?;
-        let (fields, signals) = match ica {
-            Some(params) => independent(&fields, &signals, params),
-            None => (fields, signals),
+            with_matrix(displacements, part, axis, |a| found.fields_and_coordinates(a, count, progress))?;
+        let (fields, signals) = match basis {
+            SignalBasis::Independent(params) => independent(&fields, &signals, params, progress)?,
+            SignalBasis::Principal => (fields, signals),
         };
         let masked = |mut field: Vec<DVec3>| {
             field.iter_mut().zip(&part.mask).for_each(|(u, &mask)| *u *= f64::from(mask).sqrt());
@@ -144,8 +149,9 @@ fn independent(
     fields: &[Vec<DVec3>],
     signals: &[Vec<f64>],
     params: &IcaParams,
-) -> (Vec<Vec<DVec3>>, Vec<Vec<f64>>) {
-    let found = independent_components(signals, params);
+    progress: &dyn Progress,
+) -> Result<(Vec<Vec<DVec3>>, Vec<Vec<f64>>), Cancelled> {
+    let found = independent_components(signals, params, progress)?;
     let components = found.mixing.par_iter().zip(&found.sources).map(|(mixing, source)| {
         let mut field = vec![DVec3::ZERO; fields[0].len()];
         for (factor, principal) in mixing.iter().zip(fields) {
@@ -161,5 +167,5 @@ fn independent(
         }
         (field, source.iter().map(|s| s * scale).collect())
     });
-    components.unzip()
+    Ok(components.unzip())
 }

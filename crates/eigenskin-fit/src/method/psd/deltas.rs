@@ -1,141 +1,151 @@
-//! What an example adds to the base skinning.
+//! What every example adds to the base: before skinning, as it was observed, or after it.
 
+use std::borrow::Cow;
+
+use eigenskin_core::model::{Frame, Stage};
+use eigenskin_core::pose::{Pose, rotation_of};
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
+use eigenskin_core::rig::Rig;
+use eigenskin_core::skinning::PosedSkinning;
 use glam::{DQuat, Vec3};
 use rayon::prelude::*;
 
-use super::DeltaSpace;
-use crate::displacements::pulled_back::{APART, PullBackError, PulledBack, pull_back};
-use eigenskin_core::deformers::Base;
-use eigenskin_core::examples::Example;
-use eigenskin_core::model::Frame;
-use eigenskin_core::pose::{Pose, rotation_of};
-use eigenskin_core::rig::Rig;
-use eigenskin_core::skinning::PosedSkinning;
+use super::prototypes::Prototypes;
+use super::{DeltaSpace, PsdParams};
+use crate::displacements::fields::Tile;
+use crate::displacements::pulled_back::root_turn;
+use crate::displacements::tall_matrix::TallMatrix;
+use crate::displacements::{Fields, Observations, TileError};
+use crate::method::FitError;
+use crate::numeric::Matrix;
+use eigenskin_core::vertex_groups::VertexGroups;
 
-/// The delta of one example.
-#[derive(Debug, Clone)]
-pub struct ExampleDelta {
-    /// `vertex`
-    pub positions: Vec<Vec3>,
-    /// `vertex`: differences to the unit rest normal, for the blended-matrix convention; empty
-    /// where normals are left alone
-    pub normals: Vec<Vec3>,
-    /// `vertex`: what a delta at rest cannot reach, added after skinning in the first root's axes;
-    /// empty when there is none
-    pub residuals: Vec<Vec3>,
-    /// vertices it moves by more than the threshold, rising
-    pub moved: Vec<u32>,
-    /// largest delta
-    pub largest: f64,
-    /// the vertex that has it
-    pub vertex: usize,
-    /// the largest residual
-    pub unreachable: f64,
+/// The deltas of all examples.
+pub(super) struct Deltas<'a> {
+    /// `example × point`
+    pub positions: Cow<'a, Fields>,
+    /// vertices that are one point of the skin
+    pub points: &'a VertexGroups,
+    /// `example × vertex`: differences to the unit rest normal; none where normals are left alone
+    pub normals: Option<&'a Fields>,
+    /// `example` → vertices, rising, with what deltas at rest cannot reach there; none after skinning,
+    /// where everything is reached
+    pub residuals: Option<&'a [Vec<(u32, Vec3)>]>,
+    /// where deltas are added
+    pub stage: Stage,
 }
 
-/// How deltas are taken.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DeltaParams {
-    pub base: Base,
-    pub space: DeltaSpace,
-    pub normals: bool,
-    /// in the rest shape's unit
-    pub threshold: f64,
-}
-
-/// What all deltas of a rig are taken from.
-#[derive(Debug, Clone)]
-pub struct RestShape {
-    /// vertices that are one point of the skin, where there are two and more
-    seams: Vec<Vec<u32>>,
-    /// `vertex`: normals computed from the rest shape
-    smooth_normals: Vec<Vec3>,
-}
-
-impl RestShape {
-    pub fn new(rig: &Rig) -> Self {
-        Self {
-            seams: rig.seams().members().into_iter().filter(|seam| seam.len() > 1).collect(),
-            smooth_normals: rig.mesh().normals_of(rig.mesh().positions()),
+impl<'a> Deltas<'a> {
+    pub fn of(seen: &'a Observations, params: &PsdParams, progress: &dyn Progress) -> Result<Self, FitError> {
+        let observed = &seen.displacements;
+        let DeltaSpace::Forward { frame } = params.deltas else {
+            return Ok(Self {
+                positions: Cow::Borrowed(&observed.positions),
+                points: &observed.points,
+                normals: (params.normals && !observed.normals.is_empty()).then_some(&observed.normals),
+                residuals: Some(&observed.residuals),
+                stage: Stage::BeforeSkinning,
+            });
+        };
+        if seen.base.skinning().is_none() {
+            return Err(FitError::ForwardOnDeformers);
         }
-    }
-}
-
-/// The delta of an example.
-pub fn example_delta(
-    rig: &Rig,
-    rest: &RestShape,
-    example: &Example,
-    params: &DeltaParams,
-) -> Result<ExampleDelta, PullBackError> {
-    let limit = (APART * rig.mesh().size()) as f32;
-    let together: Vec<Vec<u32>> =
-        rest.seams.iter().flat_map(|seam| left_together(seam, &example.positions, limit)).collect();
-    let PulledBack { deltas: positions, residuals, skinning } = match params.space {
-        DeltaSpace::Inverse => pull_back(rig, &params.base, example, &together)?,
-        DeltaSpace::Forward { frame } => forward_deltas(rig, &params.base, example, frame),
-    };
-    let normals = match (&skinning, &example.normals) {
-        (Some(skinning), own) if params.normals && params.space == DeltaSpace::Inverse => match own {
-            Some(own) => normal_changes(skinning, own, rig.mesh().normals()),
-            // Normals that were computed from the shape are compared with those computed from the
-            // rest shape, so that an artist's own normals are turned along and not replaced.
-            None => {
-                normal_changes(skinning, &rig.mesh().normals_of(&example.positions), &rest.smooth_normals)
-            }
-        },
-        _ => Vec::new(),
-    };
-    let (mut moved, mut largest, mut worst) = (Vec::new(), 0.0, 0);
-    for (vertex, delta) in positions.iter().enumerate() {
-        let length = f64::from(delta.length());
-        if length > params.threshold {
-            moved.push(vertex as u32);
+        if !observed.positions.are_held() {
+            return Err(FitError::ForwardOnDisk);
         }
-        if length > largest {
-            (largest, worst) = (length, vertex);
-        }
-    }
-    let unreachable = residuals.iter().map(|w| f64::from(w.length())).fold(0.0, f64::max);
-    Ok(ExampleDelta { positions, normals, residuals, moved, largest, vertex: worst, unreachable })
-}
-
-/// What the example adds after skinning, `vertex`.
-fn forward_deltas(rig: &Rig, base: &Base, example: &Example, frame: Frame) -> PulledBack {
-    // Forward deltas on a chain of deformers are refused when the parameters are checked.
-    let skinning = PosedSkinning::new(base.closed_form(), rig, &example.pose);
-    let axes = Axes::new(rig, &example.pose, frame);
-    let rest = rig.mesh().positions();
-    let deltas = (0..rest.len())
-        .into_par_iter()
-        .map(|vertex| {
-            let skinned = skinning.position(vertex, rest[vertex].as_dvec3());
-            let delta = example.positions[vertex].as_dvec3() - skinned;
-            (axes.of(rig, vertex).inverse() * delta).as_vec3()
+        Ok(Self {
+            positions: Cow::Owned(forward_deltas(seen, frame, progress)?),
+            points: &observed.points,
+            normals: None,
+            residuals: None,
+            stage: Stage::AfterSkinning { frame },
         })
-        .collect();
-    PulledBack { deltas, residuals: Vec::new(), skinning: None }
-}
-
-fn normal_changes(skinning: &PosedSkinning, posed: &[Vec3], rest: &[Vec3]) -> Vec<Vec3> {
-    (0..rest.len())
-        .into_par_iter()
-        .map(|v| (skinning.inverse_normal(v, posed[v].as_dvec3()) - rest[v].as_dvec3()).as_vec3())
-        .collect()
-}
-
-/// The vertices of a seam in groups that an example leaves together: each gets one delta, so that
-/// they never separate.
-fn left_together(seam: &[u32], shape: &[Vec3], limit: f32) -> Vec<Vec<u32>> {
-    let mut groups = Vec::new();
-    let mut open: Vec<u32> = seam.to_vec();
-    while let Some(&first) = open.first() {
-        let (together, apart): (Vec<u32>, Vec<u32>) =
-            open.iter().partition(|&&v| shape[v as usize].distance(shape[first as usize]) <= limit);
-        groups.push(together);
-        open = apart;
     }
-    groups
+
+    /// The largest delta of every example, and the vertex that has it.
+    pub fn largest(&self, progress: &dyn Progress) -> Result<Vec<(f64, usize)>, TileError> {
+        let all: Vec<usize> = (0..self.positions.example_count()).collect();
+        let of_tile = |tile: &Tile<'_>| -> Vec<(f64, usize)> {
+            let largest = |&example: &usize| {
+                let lengths = tile.row(example).iter().map(|u| f64::from(u.length()));
+                let placed = lengths.zip(tile.places.clone());
+                placed.fold((0.0, 0), |worst, next| if next.0 > worst.0 { next } else { worst })
+            };
+            all.iter().map(largest).collect()
+        };
+        let mut found = vec![(0.0, 0); all.len()];
+        let merge = |part: Vec<(f64, usize)>| {
+            for (found, next) in found.iter_mut().zip(part) {
+                if next.0 > found.0 {
+                    *found = next;
+                }
+            }
+        };
+        self.positions.fold_tiles(&all, 16 * all.len(), |_| true, of_tile, merge, progress)?;
+        let vertex = |point: usize| self.points.first_vertex(point);
+        Ok(found.into_iter().map(|(length, point)| (length, vertex(point))).collect())
+    }
+
+    /// Inner products of some examples over all vertices, times the squared membership of each prototype:
+    /// `prototype` → `example × example`.
+    pub fn grams(
+        &self,
+        examples: &[usize],
+        prototypes: &Prototypes,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Matrix>, TileError> {
+        let places: Vec<u32> = (0..self.points.group_count() as u32).collect();
+        let fields = &*self.positions;
+        let gram = |membership: &Vec<f32>| {
+            let mut squares = vec![0.0; places.len()];
+            for (vertex, &share) in membership.iter().enumerate() {
+                squares[self.points.group_of(vertex)] += f64::from(share).powi(2);
+            }
+            let roots: Vec<f64> = squares.into_iter().map(f64::sqrt).collect();
+            let factor = |_: usize, place: usize| roots[place];
+            let matrix = TallMatrix { fields, examples, points: &places, factor: &factor, axis: None };
+            matrix.gram(progress)
+        };
+        prototypes.membership.iter().map(gram).collect()
+    }
+
+    /// The largest part of an example that no delta reaches.
+    pub fn unreachable(&self, example: usize) -> f64 {
+        let residuals = self.residuals.map_or(&[][..], |residuals| &residuals[example]);
+        residuals.iter().map(|(_, residual)| f64::from(residual.length())).fold(0.0, f64::max)
+    }
+}
+
+/// What every example adds after skinning, seen from `frame`: `example × point`.
+///
+/// What was observed is SKIN(rest + d) + w; skinned without the displacement d and the residual w, the
+/// rest is what a forward delta has to add.
+fn forward_deltas(seen: &Observations, frame: Frame, progress: &dyn Progress) -> Result<Fields, Cancelled> {
+    let (rig, observed) = (&seen.rig, &seen.displacements);
+    let counted = Counted::new(progress, "taking deltas", seen.len());
+    let of_example = |example: usize| {
+        let pose = &seen.poses[example];
+        let skinning = PosedSkinning::new(seen.base.closed_form(), rig, pose);
+        let (axes, world_from_root) = (Axes::new(rig, pose, frame), root_turn(rig, pose));
+        let residuals = &observed.residuals[example];
+        let places = observed.positions.held_of(example).iter().enumerate();
+        let deltas: Vec<Vec3> = places
+            .map(|(point, &displacement)| {
+                let vertex = observed.points.first_vertex(point);
+                let rest = rig.mesh().positions()[vertex].as_dvec3();
+                let left = residuals.binary_search_by_key(&(vertex as u32), |&(vertex, _)| vertex);
+                let left = left.map_or(Vec3::ZERO, |place| residuals[place].1).as_dvec3();
+                let moved = skinning.position(vertex, rest + displacement.as_dvec3())
+                    - skinning.position(vertex, rest);
+                (axes.of(rig, vertex).inverse() * (moved + world_from_root * left)).as_vec3()
+            })
+            .collect();
+        counted.next()?;
+        Ok(deltas)
+    };
+    let deltas: Vec<Vec<Vec3>> =
+        (0..seen.len()).into_par_iter().map(of_example).collect::<Result<_, Cancelled>>()?;
+    Ok(Fields::held(deltas.concat(), observed.points.group_count()))
 }
 
 /// The axes that forward deltas are given in.

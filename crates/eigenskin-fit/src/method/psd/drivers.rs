@@ -4,12 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::spaces::MeasuredSpace;
-use super::{DriverReport, PsdError, PsdInterpolation, PsdParams};
-use crate::drivers::clamp::clamp_beyond;
-use crate::drivers::{RbfError, RbfParams, Samples, Width, fit_rbf};
+use super::{DriverReport, PsdInterpolation, PsdParams};
+use crate::drivers::{RbfError, RbfParams, Samples, Width, clamp_beyond, fit_rbf};
 use crate::method::isometric::isometric_coordinates;
+use crate::method::{FitError, Interpolated};
 use crate::numeric::{Matrix, thin_svd};
 use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant};
+use eigenskin_core::progress::Progress;
 
 /// Weights of a space's examples.
 #[derive(Debug, Clone)]
@@ -32,7 +33,8 @@ pub fn cardinal_driver(
     group_weights: &[f64],
     gram: &Matrix,
     params: &PsdParams,
-) -> Result<CardinalDriver, PsdError> {
+    progress: &dyn Progress,
+) -> Result<CardinalDriver, FitError> {
     let mut samples = space.all.select(&space.samples);
     for (group, &weight) in samples.groups.iter_mut().zip(group_weights) {
         group.weight = weight;
@@ -43,7 +45,9 @@ pub fn cardinal_driver(
         identity[(example + 1) * count + example] = 1.0;
     }
     let (driver, report) = match &params.interpolation {
-        PsdInterpolation::Rbf(rbf) => radial(space, names, &samples, &identity, gram, rbf, &params.radii)?,
+        PsdInterpolation::Rbf(rbf) => {
+            radial(space, names, &samples, &identity, gram, rbf, &params.radii, progress)?
+        }
         PsdInterpolation::Shepard { power, epsilon } => {
             let interpolant = Interpolant::Shepard {
                 centres: samples.features.clone(),
@@ -80,31 +84,24 @@ fn radial(
     gram: &Matrix,
     rbf: &RbfParams,
     radii: &BTreeMap<String, f64>,
-) -> Result<(Driver, DriverReport), PsdError> {
+    progress: &dyn Progress,
+) -> Result<(Driver, DriverReport), FitError> {
     let count = space.space.examples.len();
     let failed = |error: RbfError| {
         let name = |sample: usize| match space.samples[sample] {
             0 => "rest".to_string(),
             sample => names[sample - 1].to_string(),
         };
-        match error {
-            RbfError::Singular { first, second, .. } => PsdError::TooClose {
-                space: space.name.clone(),
-                first: name(first),
-                second: name(second),
-                error,
-            },
-            RbfError::BadParameter { .. } => PsdError::Interpolation(error),
-        }
+        FitError::interpolating(Interpolated::PoseSpace(space.name.clone()), error, name)
     };
     // The common width and ridge are those that predict left-out shapes best.
     let (width, ridge, leave_one_out) = match rbf.width {
         Width::Fixed(width) => (width, rbf.ridge, 0.0),
-        Width::PerCentre(_) => return Err(PsdError::WidthPerCentre),
+        Width::PerCentre(_) => return Err(FitError::WidthPerCentre),
         Width::LeaveOneOut => {
             let mut values = vec![0.0; samples.count() * count];
             values[count..(count + 1) * count].copy_from_slice(&isometric_coordinates(gram));
-            let chosen = fit_rbf(samples, &values, rbf).map_err(failed)?;
+            let chosen = fit_rbf(samples, &values, rbf, progress).map_err(failed)?;
             let width = match &chosen.driver.interpolant {
                 Interpolant::Rbf { widths, .. } => widths[0],
                 _ => 1.0,
@@ -119,7 +116,7 @@ fn radial(
         }
     }
     let exact = RbfParams { width: Width::PerCentre(widths), ridge, ..rbf.clone() };
-    let fit = fit_rbf(samples, identity, &exact).map_err(failed)?;
+    let fit = fit_rbf(samples, identity, &exact, progress).map_err(failed)?;
     let report = DriverReport { width, condition: fit.condition, leave_one_out, miss: 0.0 };
     Ok((fit.driver, report))
 }
@@ -151,32 +148,4 @@ fn largest_miss(driver: &Driver, samples: &Samples, identity: &[f64], count: usi
         miss = weights.iter().zip(wanted).fold(miss, |miss, (a, b)| miss.max((a - b).abs()));
     }
     miss
-}
-
-/// The driver with only some of its outputs, in the given order.
-pub fn with_outputs(driver: &Driver, output_count: usize, kept: &[usize]) -> Driver {
-    let chosen = |rows: &[f64]| -> Vec<f64> {
-        rows.chunks_exact(output_count).flat_map(|row| kept.iter().map(|&output| row[output])).collect()
-    };
-    let interpolant = match &driver.interpolant {
-        Interpolant::Rbf { kernel, centres, widths, coefficients, tail } => Interpolant::Rbf {
-            kernel: *kernel,
-            centres: centres.clone(),
-            widths: widths.clone(),
-            coefficients: chosen(coefficients),
-            tail: tail.map(chosen),
-        },
-        Interpolant::Shepard { centres, values, power, epsilon } => Interpolant::Shepard {
-            centres: centres.clone(),
-            values: chosen(values),
-            power: *power,
-            epsilon: *epsilon,
-        },
-        Interpolant::Linear { coefficients } => Interpolant::Linear { coefficients: chosen(coefficients) },
-    };
-    let clamp = match &driver.clamp {
-        Clamp::None => Clamp::None,
-        Clamp::Range { lowest, highest } => Clamp::Range { lowest: chosen(lowest), highest: chosen(highest) },
-    };
-    Driver { groups: driver.groups.clone(), combine: driver.combine, interpolant, clamp }
 }

@@ -1,298 +1,287 @@
-//! From deltas and measured spaces to layers.
+//! Layers from shares of the examples' deltas: one per pose space and prototype, and one more for what
+//! deltas at rest cannot reach.
 //!
-//! What an example stores is its delta less what the layers before it add at its pose. All of that is
-//! linear, so a stored field is a row of shares of the examples' deltas, and deltas are only touched
-//! when the fields are written.
+//! One field per example may be more than is wanted, or more than memory holds. So layers are planned
+//! first; under a limit their fields are merged, whose directions follow from the inner products of the
+//! examples; only fields that are kept are ever written.
 
-use glam::{DVec3, Vec3};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use eigenskin_core::model::{DisplacementBasis, Frame, Layer, Stage};
+use eigenskin_core::progress::{Cancelled, Progress};
+use glam::Vec3;
 use rayon::prelude::*;
 
-use super::deltas::ExampleDelta;
-use super::drivers::{CardinalDriver, cardinal_driver, with_outputs};
+use super::deltas::Deltas;
+use super::merge::{kept_directions, mixed_driver, signed_directions};
+use super::mixtures::Mixtures;
 use super::prototypes::Prototypes;
-use super::spaces::MeasuredSpace;
-use super::{DeltaSpace, PsdError, PsdParams, SpaceReport};
-use crate::numeric::Matrix;
-use eigenskin_core::driver::FeatureSource;
-use eigenskin_core::model::{DisplacementBasis, Frame, Layer, Stage};
-use eigenskin_core::rig::Rig;
+use super::shares::{Lesson, PrototypeModel};
+use crate::displacements::tall_matrix::TallMatrix;
+use crate::displacements::{Fields, TileError};
+use crate::drivers::with_outputs;
+use crate::numeric::{Matrix, symmetric_eigen};
 
-/// What layers are made from.
-pub struct LayerInput<'a> {
-    pub rig: &'a Rig,
-    pub params: &'a PsdParams,
-    /// `example`
-    pub names: &'a [&'a str],
-    /// `prototype`: inner products of the deltas, `example × example`
-    pub grams: &'a [Matrix],
-    pub prototypes: &'a Prototypes,
-    pub spaces: &'a [MeasuredSpace],
+/// A layer, and what it was made for.
+pub(super) struct WrittenLayer {
+    pub layer: Layer,
+    pub space: usize,
+    /// what deltas cannot reach, not the deltas themselves
+    pub is_residual: bool,
 }
 
-/// Shares of the examples' deltas, by example: one stored field.
-type Shares = Vec<(usize, f64)>;
-
-/// The model of one prototype.
-pub struct PrototypeModel {
-    /// `space`
-    pub drivers: Vec<CardinalDriver>,
-    /// `example`
-    shares: Vec<Shares>,
+/// The layers of all spaces and prototypes with at most `most` fields in all, residuals last. `grams` are
+/// inner products of the deltas, `prototype` → `example × example`.
+pub(super) fn written_layers(
+    lesson: &Lesson<'_>,
+    deltas: &Deltas<'_>,
+    models: &[PrototypeModel],
+    grams: &[Matrix],
+    most: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<WrittenLayer>, TileError> {
+    let displaced = Source::displacements(lesson, deltas, grams);
+    let unreached = Source::residuals(lesson, deltas, progress)?;
+    let places: Vec<(&Source<'_>, usize, usize)> = [Some(&displaced), unreached.as_ref()]
+        .into_iter()
+        .flatten()
+        .flat_map(|source| (0..lesson.spaces.len()).map(move |space| (source, space)))
+        .flat_map(|(source, space)| (0..models.len()).map(move |prototype| (source, space, prototype)))
+        .collect();
+    let is_held = deltas.positions.are_held();
+    let mut plans: Vec<Plan<'_>> = each(is_held, &places, |&(source, space, prototype)| {
+        Plan::new(lesson, source, space, prototype, &models[prototype], progress)
+    })?;
+    plans.retain(|plan| !(plan.source.is_residual && plan.support.is_empty()));
+    merge(&mut plans, most, progress)?;
+    each(is_held, &plans, |plan| plan.written(lesson, &models[plan.prototype], progress))
 }
 
-impl PrototypeModel {
-    /// The shares of some examples' fields, `example × field`.
-    pub fn shares_of(&self, examples: &[usize]) -> Matrix {
-        let mut matrix = Matrix::zeros(self.shares.len(), examples.len());
-        for (field, &example) in examples.iter().enumerate() {
-            for &(of, share) in &self.shares[example] {
-                matrix[(of, field)] = share;
+/// Does something with all items: several at once where that needs no more memory.
+fn each<T: Sync, R: Send, E: Send>(
+    at_once: bool,
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, E> + Sync + Send,
+) -> Result<Vec<R>, E> {
+    if at_once { items.par_iter().map(work).collect() } else { items.iter().map(work).collect() }
+}
+
+/// What the used examples do at places of the skin.
+struct Source<'a> {
+    /// `row × place`
+    fields: Cow<'a, Fields>,
+    /// `place` → the vertices that are there
+    vertices: Vec<Vec<u32>>,
+    /// `row` → the used example; those without a row do nothing
+    examples: Vec<usize>,
+    /// `used example` → its row
+    rows: BTreeMap<usize, usize>,
+    /// `row × vertex`; none where normals are left alone
+    normals: Option<&'a Fields>,
+    /// `prototype` → inner products, `used example` with a row × the same
+    grams: Cow<'a, [Matrix]>,
+    /// shorter displacements move nothing
+    least: f32,
+    stage: Stage,
+    is_residual: bool,
+}
+
+impl<'a> Source<'a> {
+    fn displacements(lesson: &Lesson<'_>, deltas: &'a Deltas<'_>, grams: &'a [Matrix]) -> Self {
+        let examples: Vec<usize> = (0..lesson.used.examples.len()).collect();
+        Self {
+            fields: Cow::Borrowed(&deltas.positions),
+            vertices: deltas.points.members(),
+            rows: examples.iter().map(|&used| (used, lesson.used.examples[used])).collect(),
+            examples,
+            normals: deltas.normals,
+            grams: Cow::Borrowed(grams),
+            least: (lesson.params.threshold * lesson.rig.mesh().size()) as f32,
+            stage: deltas.stage,
+            is_residual: false,
+        }
+    }
+
+    /// What deltas at rest cannot reach (w in Xian §5.3), where there is anything.
+    fn residuals(
+        lesson: &Lesson<'_>,
+        deltas: &Deltas<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Self>, TileError> {
+        let Some(residuals) = deltas.residuals else { return Ok(None) };
+        let left = |used: usize| &residuals[lesson.used.examples[used]];
+        let examples: Vec<usize> =
+            (0..lesson.used.examples.len()).filter(|&used| !left(used).is_empty()).collect();
+        let mut place_of: BTreeMap<u32, usize> = BTreeMap::new();
+        for &(vertex, _) in examples.iter().flat_map(|&used| left(used)) {
+            place_of.insert(vertex, 0);
+        }
+        if place_of.is_empty() {
+            return Ok(None);
+        }
+        for (place, known) in place_of.values_mut().enumerate() {
+            *known = place;
+        }
+        let mut values = vec![Vec3::ZERO; examples.len() * place_of.len()];
+        for (row, &used) in values.chunks_exact_mut(place_of.len()).zip(&examples) {
+            for (vertex, residual) in left(used) {
+                row[place_of[vertex]] = *residual;
             }
         }
-        matrix
+        let fields = Fields::held(values, place_of.len());
+        let vertices: Vec<u32> = place_of.into_keys().collect();
+        Ok(Some(Self {
+            grams: Cow::Owned(residual_grams(&fields, &vertices, lesson.prototypes, progress)?),
+            fields: Cow::Owned(fields),
+            vertices: vertices.into_iter().map(|vertex| vec![vertex]).collect(),
+            rows: examples.iter().enumerate().map(|(row, &used)| (used, row)).collect(),
+            examples,
+            normals: None,
+            least: 0.0,
+            stage: Stage::AfterSkinning { frame: Frame::Root },
+            is_residual: true,
+        }))
     }
 }
 
-/// Smaller shares are rounding of weights that are zero.
-const SMALLEST_SHARE: f64 = 1e-12;
-
-/// The layers, space after space, and what is to be said of the spaces.
-pub fn fit_layers(
-    input: &LayerInput,
-    deltas: &[&ExampleDelta],
-) -> Result<(Vec<Layer>, Vec<SpaceReport>), PsdError> {
-    let models = prototype_models(input)?;
-    let places: Vec<(usize, usize)> =
-        (0..input.spaces.len()).flat_map(|space| (0..models.len()).map(move |p| (space, p))).collect();
-    let layers: Vec<Layer> = places
-        .par_iter()
-        .map(|&(space, prototype)| layer(input, deltas, space, prototype, &models[prototype]))
-        .collect();
-    let residuals: Vec<Layer> = places
-        .par_iter()
-        .filter_map(|&(space, prototype)| residual_layer(input, deltas, space, prototype, &models[prototype]))
-        .collect();
-    let reports = space_reports(input, &models, &layers);
-    Ok((layers.into_iter().chain(residuals).collect(), reports))
-}
-
-/// The model of every prototype.
-pub fn prototype_models(input: &LayerInput) -> Result<Vec<PrototypeModel>, PsdError> {
-    (0..input.prototypes.patterns.len())
-        .into_par_iter()
-        .map(|prototype| prototype_model(input, prototype))
-        .collect()
-}
-
-/// What is to be said of the spaces, whose layers stand space after space, prototype after prototype.
-pub fn space_reports(input: &LayerInput, models: &[PrototypeModel], layers: &[Layer]) -> Vec<SpaceReport> {
-    input
-        .spaces
-        .iter()
-        .enumerate()
-        .map(|(index, space)| {
-            let own = &layers[index * models.len()..(index + 1) * models.len()];
-            let mut vertices: Vec<u32> = own.iter().flat_map(|layer| layer.support.iter().copied()).collect();
-            vertices.sort_unstable();
-            vertices.dedup();
-            let named = |examples: &[usize]| examples.iter().map(|&e| input.names[e].to_string()).collect();
-            SpaceReport {
-                name: space.name.clone(),
-                movers: space.space.movers.iter().map(|m| m.name(input.rig).to_string()).collect(),
-                examples: named(&space.space.examples),
-                anchors: named(&space.anchors),
-                vertex_count: vertices.len(),
-                drivers: models.iter().map(|model| model.drivers[index].report).collect(),
-            }
-        })
-        .collect()
-}
-
-fn prototype_model(input: &LayerInput, prototype: usize) -> Result<PrototypeModel, PsdError> {
-    let count = input.names.len();
-    let mut model = PrototypeModel { drivers: Vec::new(), shares: vec![Shares::new(); count] };
-    for space in input.spaces {
-        let own = &space.space.examples;
-        for &example in own {
-            model.shares[example] = stored_shares(input, &model, example);
-        }
-        let shares = model.shares_of(own);
-        let gram = shares.transpose() * &input.grams[prototype] * &shares;
-        let weights = group_weights(input, space, prototype);
-        model.drivers.push(cardinal_driver(space, input.names, &weights, &gram, input.params)?);
-    }
-    Ok(model)
-}
-
-/// An example's delta less what the layers so far add at its pose.
-fn stored_shares(input: &LayerInput, model: &PrototypeModel, example: usize) -> Shares {
-    let mut shares = vec![0.0; input.names.len()];
-    shares[example] = 1.0;
-    for (space, fitted) in input.spaces.iter().zip(&model.drivers) {
-        let mut weights = vec![0.0; space.space.examples.len()];
-        let sample = example + 1;
-        fitted.driver.evaluate_features(
-            space.all.features_of(sample),
-            space.all.linear_of(sample),
-            &mut weights,
-        );
-        for (&earlier, weight) in space.space.examples.iter().zip(weights) {
-            for &(of, share) in &model.shares[earlier] {
-                shares[of] -= weight * share;
-            }
-        }
-    }
-    let large = shares.into_iter().enumerate().filter(|(_, share)| share.abs() > SMALLEST_SHARE);
-    large.collect()
-}
-
-/// Factors of the squared distances of a space's groups: the prototype's skin weights of the joint and
-/// of what it turns against, since that is where its motion deforms the skin.
-fn group_weights(input: &LayerInput, space: &MeasuredSpace, prototype: usize) -> Vec<f64> {
-    let least = input.params.prototypes.map_or(1.0, |prototypes| prototypes.least_weight);
-    let pattern = &input.prototypes.patterns[prototype];
-    let weight = |source: &FeatureSource| match source {
-        FeatureSource::Joint { joint, reference, .. } => {
-            least + (1.0 - least) * (pattern[*joint] + pattern[*reference]).min(1.0)
-        }
-        FeatureSource::Control { .. } => 1.0,
-    };
-    space.all.groups.iter().map(|group| weight(&group.source)).collect()
-}
-
-fn layer(
-    input: &LayerInput,
-    deltas: &[&ExampleDelta],
-    space: usize,
-    prototype: usize,
-    model: &PrototypeModel,
-) -> Layer {
-    let own = &input.spaces[space].space.examples;
-    let membership = &input.prototypes.membership[prototype];
-    let threshold = (input.params.threshold * input.rig.mesh().size()) as f32;
-    let candidates =
-        moved_vertices(input.rig, deltas, own.iter().flat_map(|&e| model.shares[e].iter().map(|s| s.0)))
-            .into_iter()
-            .filter(|&vertex| membership[vertex as usize] > 0.0)
-            .collect::<Vec<u32>>();
-    let fields: Vec<Vec<Vec3>> = own
-        .par_iter()
-        .map(|&example| combined(&model.shares[example], |e| &deltas[e].positions, &candidates))
-        .collect();
-    let moves = |u: &Vec3| u.length_squared() > threshold * threshold;
-    let live: Vec<usize> = (0..own.len()).filter(|&field| fields[field].iter().any(moves)).collect();
-    let moved: Vec<bool> = (0..candidates.len())
-        .into_par_iter()
-        .map(|place| live.iter().any(|&field| moves(&fields[field][place])))
-        .collect();
-    let places: Vec<usize> = (0..candidates.len()).filter(|&place| moved[place]).collect();
-    let support: Vec<u32> = places.iter().map(|&place| candidates[place]).collect();
-
-    let share = |vertex: u32| membership[vertex as usize];
-    let mut positions = vec![Vec3::ZERO; live.len() * support.len()];
-    positions.par_chunks_mut(support.len().max(1)).zip(&live).for_each(|(written, &field)| {
-        for (written, &place) in written.iter_mut().zip(&places) {
-            *written = share(candidates[place]) * fields[field][place];
-        }
-    });
-    let with_normals = deltas.iter().all(|delta| !delta.normals.is_empty());
-    let mut normals = vec![Vec3::ZERO; if with_normals { positions.len() } else { 0 }];
-    normals.par_chunks_mut(support.len().max(1)).zip(&live).for_each(|(written, &field)| {
-        let field = combined(&model.shares[own[field]], |e| &deltas[e].normals, &support);
-        for ((written, normal), &vertex) in written.iter_mut().zip(field).zip(&support) {
-            *written = share(vertex) * normal;
-        }
-    });
-    let stage = match input.params.deltas {
-        DeltaSpace::Inverse => Stage::BeforeSkinning,
-        DeltaSpace::Forward { frame } => Stage::AfterSkinning { frame },
-    };
-    Layer {
-        name: layer_name(input, space, prototype),
-        support,
-        basis: DisplacementBasis { positions, normals },
-        driver: with_outputs(&model.drivers[space].driver, own.len(), &live),
-        stage,
-    }
-}
-
-/// What the examples of a space leave after skinning (w in Xian §5.3), on the weights of their deltas.
-fn residual_layer(
-    input: &LayerInput,
-    deltas: &[&ExampleDelta],
-    space: usize,
-    prototype: usize,
-    model: &PrototypeModel,
-) -> Option<Layer> {
-    let own = &input.spaces[space].space.examples;
-    let membership = &input.prototypes.membership[prototype];
-    let mut left = vec![false; input.rig.vertex_count()];
-    let parts = own.iter().flat_map(|&example| &model.shares[example]);
-    for residuals in parts.map(|&(example, _)| &deltas[example].residuals) {
-        for (left, residual) in left.iter_mut().zip(residuals) {
-            *left |= *residual != Vec3::ZERO;
-        }
-    }
-    let left = left.into_iter().zip(membership).enumerate();
-    let support: Vec<u32> = left.filter(|(_, (l, m))| *l && **m > 0.0).map(|(v, _)| v as u32).collect();
-    if support.is_empty() {
-        return None;
-    }
-    let live: Vec<usize> = (0..own.len()).collect();
-    let mut positions = Vec::with_capacity(live.len() * support.len());
-    for &example in own {
-        let shares: Shares =
-            model.shares[example].iter().copied().filter(|&(e, _)| !deltas[e].residuals.is_empty()).collect();
-        let field = combined(&shares, |e| &deltas[e].residuals, &support);
-        let shared = field.into_iter().zip(&support).map(|(w, &vertex)| membership[vertex as usize] * w);
-        positions.extend(shared);
-    }
-    Some(Layer {
-        name: format!("{} (after skinning)", layer_name(input, space, prototype)),
-        support,
-        basis: DisplacementBasis { positions, normals: Vec::new() },
-        driver: with_outputs(&model.drivers[space].driver, own.len(), &live),
-        stage: Stage::AfterSkinning { frame: Frame::Root },
-    })
-}
-
-/// What a layer is called.
-pub fn layer_name(input: &LayerInput, space: usize, prototype: usize) -> String {
-    let name = &input.spaces[space].name;
-    if input.params.prototypes.is_some() {
-        format!("{name} (prototype {})", prototype + 1)
-    } else {
-        name.clone()
-    }
-}
-
-/// Vertices that some of the examples move, rising.
-fn moved_vertices(rig: &Rig, deltas: &[&ExampleDelta], examples: impl Iterator<Item = usize>) -> Vec<u32> {
-    let mut listed = vec![false; deltas.len()];
-    examples.for_each(|example| listed[example] = true);
-    let mut moved = vec![false; rig.vertex_count()];
-    for (delta, _) in deltas.iter().zip(listed).filter(|(_, listed)| *listed) {
-        delta.moved.iter().for_each(|&vertex| moved[vertex as usize] = true);
-    }
-    (0..moved.len() as u32).filter(|&vertex| moved[vertex as usize]).collect()
-}
-
-/// A combination of the examples' fields on some vertices.
-fn combined<'a>(
-    shares: &[(usize, f64)],
-    field: impl Fn(usize) -> &'a Vec<Vec3>,
+/// Inner products of residuals (`example × vertex`), times the squared membership of each prototype.
+fn residual_grams(
+    fields: &Fields,
     vertices: &[u32],
-) -> Vec<Vec3> {
-    if let [(example, 1.0)] = shares {
-        let field = field(*example);
-        return vertices.iter().map(|&vertex| field[vertex as usize]).collect();
+    prototypes: &Prototypes,
+    progress: &dyn Progress,
+) -> Result<Vec<Matrix>, TileError> {
+    let examples: Vec<usize> = (0..fields.example_count()).collect();
+    let places: Vec<u32> = (0..vertices.len() as u32).collect();
+    let gram = |membership: &Vec<f32>| {
+        let factor = |_: usize, place: usize| f64::from(membership[vertices[place] as usize]);
+        TallMatrix { fields, examples: &examples, points: &places, factor: &factor, axis: None }
+            .gram(progress)
+    };
+    prototypes.membership.iter().map(gram).collect()
+}
+
+/// A layer before its fields are written.
+struct Plan<'a> {
+    source: &'a Source<'a>,
+    space: usize,
+    prototype: usize,
+    /// rows of the source that have a share in some field
+    rows: Vec<usize>,
+    /// `row × field`: shares of the fields that move something
+    shares: Matrix,
+    /// fields that move something, by their place among the space's examples
+    live: Vec<usize>,
+    /// places that some field moves, with their vertices of this prototype, rising by vertex
+    support: Vec<(u32, usize)>,
+    /// inner products of the fields, `field × field`
+    gram: Matrix,
+    /// `field × direction`, where fields are merged
+    directions: Option<Matrix>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(
+        lesson: &Lesson<'_>,
+        source: &'a Source<'a>,
+        space: usize,
+        prototype: usize,
+        model: &PrototypeModel,
+        progress: &dyn Progress,
+    ) -> Result<Self, TileError> {
+        let all = model.shares_of(&lesson.spaces[space].space.examples);
+        let involved: Vec<usize> = (0..source.examples.len())
+            .filter(|&at| (0..all.ncols()).any(|field| all[(source.examples[at], field)] != 0.0))
+            .collect();
+        let rows: Vec<usize> = involved.iter().map(|&at| source.rows[&source.examples[at]]).collect();
+        let shares =
+            Matrix::from_fn(rows.len(), all.ncols(), |row, f| all[(source.examples[involved[row]], f)]);
+        let membership = &lesson.prototypes.membership[prototype];
+        let is_own = |vertex: &u32| membership[*vertex as usize] > 0.0;
+        let own: Vec<bool> = source.vertices.iter().map(|vertices| vertices.iter().any(is_own)).collect();
+        let (moved, live) =
+            Mixtures::new(&shares).moved(&source.fields, &rows, &own, source.least, progress)?;
+        let shares = Matrix::from_fn(rows.len(), live.len(), |row, field| shares[(row, live[field])]);
+        let gram = Matrix::from_fn(rows.len(), rows.len(), |a, b| {
+            source.grams[prototype][(involved[a], involved[b])]
+        });
+        let gram = shares.transpose() * &gram * &shares;
+        let mut support: Vec<(u32, usize)> = (0..moved.len())
+            .filter(|&place| moved[place])
+            .flat_map(|place| source.vertices[place].iter().map(move |&vertex| (vertex, place)))
+            .filter(|(vertex, _)| is_own(vertex))
+            .collect();
+        support.sort_unstable();
+        Ok(Self { source, space, prototype, rows, shares, live, support, gram, directions: None })
     }
-    let mut sum = vec![DVec3::ZERO; vertices.len()];
-    for &(example, share) in shares {
-        let field = field(example);
-        for (sum, &vertex) in sum.iter_mut().zip(vertices) {
-            *sum += share * field[vertex as usize].as_dvec3();
+
+    fn written(
+        &self,
+        lesson: &Lesson<'_>,
+        model: &PrototypeModel,
+        progress: &dyn Progress,
+    ) -> Result<WrittenLayer, TileError> {
+        let membership = &lesson.prototypes.membership[self.prototype];
+        let mixtures = match &self.directions {
+            Some(directions) => Mixtures::new(&(&self.shares * directions)),
+            None => Mixtures::new(&self.shares),
+        };
+        let on_support = |fields: Vec<Vec<Vec3>>, place: &dyn Fn((u32, usize)) -> usize| -> Vec<Vec3> {
+            let written = |field: &Vec<Vec3>| -> Vec<Vec3> {
+                let at = |&at: &(u32, usize)| membership[at.0 as usize] * field[place(at)];
+                self.support.iter().map(at).collect()
+            };
+            fields.iter().flat_map(written).collect()
+        };
+        let positions = mixtures.of(&self.source.fields, &self.rows, progress)?;
+        let positions = on_support(positions, &|(_, place)| place);
+        let normals = match self.source.normals {
+            Some(normals) => {
+                on_support(mixtures.of(normals, &self.rows, progress)?, &|(vertex, _)| vertex as usize)
+            }
+            None => Vec::new(),
+        };
+        let count = lesson.spaces[self.space].space.examples.len();
+        let driver = with_outputs(&model.drivers[self.space].driver, count, &self.live);
+        let layer = Layer {
+            name: self.name(lesson),
+            support: self.support.iter().map(|&(vertex, _)| vertex).collect(),
+            basis: DisplacementBasis { positions, normals },
+            driver: self.directions.as_ref().map_or(driver.clone(), |mixed| mixed_driver(&driver, mixed)),
+            stage: self.source.stage,
+        };
+        Ok(WrittenLayer { layer, space: self.space, is_residual: self.source.is_residual })
+    }
+
+    fn name(&self, lesson: &Lesson<'_>) -> String {
+        let mut name = lesson.spaces[self.space].name.clone();
+        if lesson.params.prototypes.is_some() {
+            name += &format!(" (prototype {})", self.prototype + 1);
         }
+        if self.source.is_residual {
+            name += " (after skinning)";
+        }
+        name
     }
-    sum.into_iter().map(DVec3::as_vec3).collect()
+}
+
+/// Leaves at most `most` fields in all: of each layer's, the directions that matter most. A layer that
+/// keeps all of its fields is not touched.
+fn merge(plans: &mut [Plan<'_>], most: usize, progress: &dyn Progress) -> Result<(), Cancelled> {
+    if plans.iter().map(|plan| plan.live.len()).sum::<usize>() <= most {
+        return Ok(());
+    }
+    let found: Vec<(Vec<f64>, Matrix)> = plans
+        .par_iter()
+        .map(|plan| {
+            progress.doing("merging fields")?;
+            Ok(symmetric_eigen(&plan.gram))
+        })
+        .collect::<Result<_, Cancelled>>()?;
+    let kept = kept_directions(found.iter().map(|(values, _)| values.as_slice()), most);
+    for ((plan, (_, vectors)), kept) in plans.iter_mut().zip(&found).zip(kept) {
+        plan.directions = (kept < plan.live.len()).then(|| signed_directions(vectors, kept));
+    }
+    Ok(())
 }

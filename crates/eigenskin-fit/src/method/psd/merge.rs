@@ -1,33 +1,11 @@
 //! Fewer fields for files with a limit: principal components of each layer's fields.
+//!
+//! Layers keep their drivers' centres; each gives up the directions of its fields that matter least,
+//! measured over its own examples, where the weights of a pose space deformation are 0 and 1.
 
-use glam::{DVec3, Vec3};
-use rayon::prelude::*;
-
-use crate::drivers::clamp::clamp_beyond;
-use crate::numeric::{Matrix, symmetric_eigen};
+use crate::drivers::clamp_beyond;
+use crate::numeric::Matrix;
 use eigenskin_core::driver::{Clamp, Driver, Interpolant};
-use eigenskin_core::model::{DisplacementBasis, Layer, Model, ModelError};
-
-/// The model with at most `most` displacement fields in all. Layers keep their drivers' centres; each
-/// gives up the directions of its fields that matter least, measured over its own examples, where the
-/// weights of a pose space deformation are 0 and 1. A layer that keeps all of its fields is not touched.
-pub fn merge_fields(model: &Model, most: usize) -> Result<Model, ModelError> {
-    if model.component_count() <= most {
-        return Ok(model.clone());
-    }
-    let directions: Vec<(Vec<f64>, Matrix)> =
-        model.layers().par_iter().map(|layer| symmetric_eigen(&inner_products(layer))).collect();
-    let kept = kept_directions(directions.iter().map(|(values, _)| values.as_slice()), most);
-    let layers = model.layers().iter().zip(&directions).zip(kept);
-    let layers: Vec<Layer> = layers
-        .map(
-            |((layer, (_, vectors)), kept)| {
-                if kept == layer.component_count() { layer.clone() } else { mixed(layer, vectors, kept) }
-            },
-        )
-        .collect();
-    Model::new(model.rig().clone(), model.base().clone(), layers)
-}
 
 /// How many directions each layer keeps of `most`: those that matter most, by their squared lengths
 /// (`layer` → falling).
@@ -56,47 +34,6 @@ pub(super) fn signed_directions(vectors: &Matrix, kept: usize) -> Matrix {
     Matrix::from_fn(components, kept, |component, direction| {
         signs[direction] * vectors[(component, direction)]
     })
-}
-
-/// Of the fields of a layer, `component × component`.
-fn inner_products(layer: &Layer) -> Matrix {
-    let count = layer.support.len();
-    let field = |component| layer.basis.component_positions(component, count);
-    let product = |a: usize, b: usize| -> f64 {
-        field(a).iter().zip(field(b)).map(|(a, b)| a.as_dvec3().dot(b.as_dvec3())).sum()
-    };
-    Matrix::from_fn(layer.component_count(), layer.component_count(), product)
-}
-
-/// The layer with its fields and weights both mixed by the first `kept` columns of `vectors`
-/// (orthonormal, `component × direction`).
-fn mixed(layer: &Layer, vectors: &Matrix, kept: usize) -> Layer {
-    let (components, count) = (layer.component_count(), layer.support.len());
-    let shares = signed_directions(vectors, kept);
-    let share = |component: usize, direction: usize| shares[(component, direction)];
-    let fields = |values: &[Vec3]| -> Vec<Vec3> {
-        if values.is_empty() {
-            return Vec::new();
-        }
-        let place = |direction: usize, vertex: usize| -> Vec3 {
-            let parts = (0..components).map(|c| share(c, direction) * values[c * count + vertex].as_dvec3());
-            parts.sum::<DVec3>().as_vec3()
-        };
-        (0..kept)
-            .flat_map(|direction| (0..count).map(move |vertex| (direction, vertex)))
-            .map(|(d, v)| place(d, v))
-            .collect()
-    };
-    Layer {
-        name: layer.name.clone(),
-        support: layer.support.clone(),
-        basis: DisplacementBasis {
-            positions: fields(&layer.basis.positions),
-            normals: fields(&layer.basis.normals),
-        },
-        driver: mixed_driver(&layer.driver, &shares),
-        stage: layer.stage,
-    }
 }
 
 /// The driver with its outputs mixed, `output × mixture`.

@@ -7,9 +7,11 @@
 
 use eigenskin_core::random::SplitMix64;
 use eigenskin_core::rig::Rig;
+use serde::{Deserialize, Serialize};
 
 /// How prototypes are found and used.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct PrototypeParams {
     /// how many, at most; default 8. There are never more than different weights
     pub count: usize,
@@ -28,7 +30,7 @@ impl Default for PrototypeParams {
 
 /// Prototypes of skin weights, and how far every vertex belongs to each.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prototypes {
+pub(super) struct Prototypes {
     /// `prototype × joint`: mean weights
     pub patterns: Vec<Vec<f64>>,
     /// `prototype × vertex`: not negative, the sum over prototypes is 1
@@ -39,8 +41,13 @@ pub struct Prototypes {
 const ROUNDS: usize = 30;
 
 impl Prototypes {
+    /// Those asked for, else one that all vertices belong to wholly.
+    pub fn of(rig: &Rig, params: Option<&PrototypeParams>) -> Self {
+        params.map_or_else(|| Self::one(rig), |params| Self::find(rig, params))
+    }
+
     /// One prototype that all vertices belong to wholly.
-    pub fn one(rig: &Rig) -> Self {
+    fn one(rig: &Rig) -> Self {
         Self::around(vec![vec![1.0; rig.skeleton().joint_count()]], &vec![Vec::new(); rig.vertex_count()])
     }
 

@@ -1,7 +1,9 @@
 //! Pose spaces: which examples share one, in which order they stand, how they are measured.
 
-use super::{PoseFeature, PsdError, SpaceOrder};
+use super::examples::UsedExamples;
+use super::{PoseFeature, PsdParams, SpaceOrder};
 use crate::drivers::Samples;
+use crate::method::FitError;
 use crate::method::joint_driver::feature_groups;
 use eigenskin_core::driver::{FeatureGroup, FeatureScale, Representation};
 use eigenskin_core::mover::Mover;
@@ -36,7 +38,7 @@ pub struct MeasuredSpace {
 const NOISE: f64 = 1e-5;
 
 /// Spaces of examples that move the given joints and controls (`example` → rising), in order.
-pub fn pose_spaces(rig: &Rig, moved: &[Vec<Mover>], order: &SpaceOrder) -> Result<Vec<PoseSpace>, PsdError> {
+pub fn pose_spaces(rig: &Rig, moved: &[Vec<Mover>], order: &SpaceOrder) -> Result<Vec<PoseSpace>, FitError> {
     let mut spaces: Vec<PoseSpace> = Vec::new();
     for (example, movers) in moved.iter().enumerate() {
         match spaces.iter_mut().find(|space| space.movers == *movers) {
@@ -66,15 +68,14 @@ pub fn pose_spaces(rig: &Rig, moved: &[Vec<Mover>], order: &SpaceOrder) -> Resul
 }
 
 /// Measures spaces in their order: each gets anchors where it sees the examples of the ones before.
-/// `compromise` lets equal poses be two samples.
+/// Where a ridge allows it, equal poses may be two samples.
 pub fn measure_spaces(
     rig: &Rig,
-    names: &[&str],
-    poses: &[&Pose],
+    UsedExamples { names, poses, .. }: &UsedExamples<'_>,
     spaces: Vec<PoseSpace>,
-    features: &[PoseFeature],
-    compromise: bool,
-) -> Result<Vec<MeasuredSpace>, PsdError> {
+    params: &PsdParams,
+) -> Result<Vec<MeasuredSpace>, FitError> {
+    let (features, compromise) = (&params.features, params.allows_compromise());
     let mut earlier: Vec<usize> = Vec::new();
     let mut measured = Vec::with_capacity(spaces.len());
     for space in spaces {
@@ -93,7 +94,7 @@ fn measure(
     earlier: &[usize],
     features: &[PoseFeature],
     compromise: bool,
-) -> Result<MeasuredSpace, PsdError> {
+) -> Result<MeasuredSpace, FitError> {
     let seen = || space.examples.iter().chain(earlier).map(|&example| poses[example]);
     let groups = space.movers.iter().flat_map(|&mover| mover_groups(rig, mover, features, seen())).collect();
     let all = Samples::measure(groups, rig.skeleton(), poses.iter().copied());
@@ -107,7 +108,7 @@ fn measure(
         if let Some(&twin) = samples.iter().find(|&&twin| same(twin, sample) && (twin == 0 || !compromise)) {
             let first = if twin == 0 { "rest" } else { names[twin - 1] };
             let second = names[example].to_string();
-            return Err(PsdError::Indistinct { space: name, first: first.to_string(), second });
+            return Err(FitError::Indistinct { space: name, first: first.to_string(), second });
         }
         samples.push(sample);
     }
@@ -125,7 +126,7 @@ fn measure(
             }
             Some(&twin) if twin > 0 && space.examples.contains(&(twin - 1)) => {
                 let (earlier, later) = (names[example].to_string(), names[twin - 1].to_string());
-                return Err(PsdError::LayerConflict { space: name, earlier, later });
+                return Err(FitError::LayerConflict { space: name, earlier, later });
             }
             Some(_) => {}
         }
@@ -155,10 +156,10 @@ fn mover_groups<'a>(
 }
 
 /// Checks that features describe what there is, in a way that suits it.
-pub fn check_features(rig: &Rig, features: &[PoseFeature]) -> Result<(), PsdError> {
+pub fn check_features(rig: &Rig, features: &[PoseFeature]) -> Result<(), FitError> {
     for feature in features {
         let mover = mover_named(rig, &feature.name, "a feature")?;
-        let wrong = |problem| Err(PsdError::Feature { name: feature.name.clone(), problem });
+        let wrong = |problem| Err(FitError::Feature { name: feature.name.clone(), problem });
         let scalar = matches!(feature.representation, Representation::Scalar);
         if scalar != matches!(mover, Mover::Control(_)) {
             return wrong("does not suit it: controls are scalars, joints have rotations and translations");
@@ -182,10 +183,10 @@ pub fn check_features(rig: &Rig, features: &[PoseFeature]) -> Result<(), PsdErro
     Ok(())
 }
 
-fn mover_named(rig: &Rig, name: &str, asked_by: &'static str) -> Result<Mover, PsdError> {
+fn mover_named(rig: &Rig, name: &str, asked_by: &'static str) -> Result<Mover, FitError> {
     let movers = Mover::all(rig);
     movers.iter().copied().find(|mover| mover.name(rig) == name).ok_or_else(|| {
         let known: Vec<&str> = movers.iter().map(|mover| mover.name(rig)).collect();
-        PsdError::UnknownMover { asked_by, name: name.to_string(), known: known.join(", ") }
+        FitError::UnknownMover { asked_by, name: name.to_string(), known: known.join(", ") }
     })
 }

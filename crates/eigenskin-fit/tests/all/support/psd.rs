@@ -8,7 +8,7 @@ use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
 use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
-use eigenskin_fit::method::psd::PsdInterpolation;
+use eigenskin_fit::method::PsdInterpolation;
 
 use eigenskin_characters::tube::{set_of, tube};
 

@@ -24,7 +24,6 @@ use eigenskin_report::picture::painter::PanelPainter;
 use eigenskin_sim::jobs::Purpose;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::fit::method::Learnt;
 use super::fit::{Fit, FitJobError, FitOutcome, FitSettings};
 use super::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use super::simulate::{DroppedPose, SimulateError, SimulateOutcome, SimulationPlan};
@@ -111,9 +110,6 @@ pub enum DemoError {
     /// It cannot be learnt.
     #[error(transparent)]
     Fit(Box<FitJobError>),
-    /// Something else was learnt.
-    #[error("the demo learns by EigenSkin, and another method came back")]
-    OtherMethod,
     /// The held-out poses are no set.
     #[error(transparent)]
     Examples(#[from] ExamplesError),
@@ -196,14 +192,13 @@ impl DemoPlan {
 
         let job = Fit::new(simulated.file().clone(), Arc::new(training.clone()), FitSettings::default())?;
         let fit = job.run(progress)?;
-        progress.doing("comparing")?;
         let model = Arc::new(fit.model().clone());
-        let poses = |set: ExampleSet, wanted: &dyn Fn(Purpose, &str) -> bool| DemoPoses {
-            errors: evaluate_against(&model, &set),
-            record: simulated.record(wanted),
-            set,
+        let poses = |set: ExampleSet, wanted: &dyn Fn(Purpose, &str) -> bool| {
+            let errors = evaluate_against(&model, &set, progress)?;
+            Ok::<_, Cancelled>(DemoPoses { errors, record: simulated.record(wanted), set })
         };
-        let (one_joint, many_joints) = (poses(one_joint, &is_one_joint), poses(many_joints, &is_many_joints));
+        let one_joint = poses(one_joint, &is_one_joint)?;
+        let many_joints = poses(many_joints, &is_many_joints)?;
         let (record, errors) = (simulated.record(is_training), fit.training.clone());
         let training = DemoPoses { set: training, record, errors };
         let (report, comparison) = (String::new(), Vec::new());
@@ -268,9 +263,8 @@ impl DemoOutcome {
     }
 
     fn page(&self, painter: &dyn PanelPainter, progress: &dyn Progress) -> Result<String, DemoError> {
-        let Learnt::EigenSkin(fit) = &self.fit.learnt else { return Err(DemoError::OtherMethod) };
         let page = DemoPage {
-            fit,
+            fit: &self.fit.fit,
             training: self.training.for_page(),
             one_joint: self.one_joint.for_page(),
             many_joints: self.many_joints.for_page(),

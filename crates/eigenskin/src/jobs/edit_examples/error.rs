@@ -75,7 +75,7 @@ pub enum EditExamplesError {
     Examples(#[from] ExamplesError),
     /// The rig has no two sides.
     #[error(transparent)]
-    Mirror(#[from] MirrorError),
+    Mirror(MirrorError),
     /// One example has no other side.
     #[error("example {example:?}: {error}")]
     MirrorExample {
@@ -115,6 +115,15 @@ pub enum EditExamplesError {
     /// Stopped from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl From<MirrorError> for EditExamplesError {
+    fn from(error: MirrorError) -> Self {
+        match error {
+            MirrorError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            other => Self::Mirror(other),
+        }
+    }
 }
 
 impl From<BaseError> for EditExamplesError {

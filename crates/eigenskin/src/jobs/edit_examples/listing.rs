@@ -46,8 +46,7 @@ pub struct Moved {
 impl ExampleListing {
     /// Looks at all examples, muted ones too.
     pub fn of(list: &ExampleList, progress: &dyn Progress) -> Result<Self, Cancelled> {
-        progress.doing("listing examples")?;
-        let displacements = skinned_displacements(&list.set, BaseSkinning::LinearBlend);
+        let displacements = skinned_displacements(&list.set, BaseSkinning::LinearBlend, progress)?;
         let members = displacements.points.members();
         let listed = |(index, example): (usize, &eigenskin_core::examples::Example)| {
             let lengths = displacements.positions.held_of(index).iter().map(|d| f64::from(d.length()));

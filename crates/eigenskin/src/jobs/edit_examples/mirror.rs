@@ -92,7 +92,7 @@ pub(super) fn mirror(
     }
     let originals = originals(list, &names)?;
     let rig = list.set.rig().clone();
-    let mirror = Mirror::new(rig.clone(), &MirrorParams { plane, joint_pairs, tolerance })?;
+    let mirror = Mirror::new(rig.clone(), &MirrorParams { plane, joint_pairs, tolerance }, progress)?;
     let mut report = report(&mirror, &rig);
     let counted = Counted::new(progress, "mirroring examples", originals.len());
     for original in &originals {

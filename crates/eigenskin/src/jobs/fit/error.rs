@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use eigenskin_core::examples::ExamplesError;
 use eigenskin_core::progress::Cancelled;
 use eigenskin_core::rig::RigError;
+use eigenskin_fit::displacements::ObservationsError;
+use eigenskin_fit::method::{BudgetError, FitError, SizeLimit};
 use eigenskin_fit::solve_weights::SolveWeightsError;
-use eigenskin_gltf::GltfError;
+use eigenskin_gltf::{self as gltf, GltfError};
 use eigenskin_io::{ReadError, WriteError};
 
-use super::limits::SizeLimit;
-use super::method::LearnError;
 use crate::base::BaseError;
 use crate::example_source::ExampleSourceError;
 use crate::large_set::{LargeSetError, ScratchError};
@@ -39,7 +39,7 @@ pub enum FitJobError {
     },
     /// Something about the base.
     #[error(transparent)]
-    Base(#[from] BaseError),
+    Base(BaseError),
     /// Examples do not agree what they were pulled back through.
     #[error(
         "example {first:?} was pulled back through {first_base:?}, example {second:?} through {second_base:?}; choose the base of the model"
@@ -89,14 +89,6 @@ pub enum FitJobError {
     /// Shapes on disk without a folder; a job that was put together by hand.
     #[error("shapes that stay on disk need a folder for scratch files")]
     NoScratch,
-    /// One example cannot be left out.
-    #[error(
-        "the automatic method leaves examples out in turn and needs two or more; choose a method instead"
-    )]
-    TooFewToLeaveOut,
-    /// Nothing works.
-    #[error("no method can learn from these examples")]
-    NoMethod,
     /// The rig alone is beyond a limit.
     #[error("without any correction the file has {found} {} already; allow more than {}", limit.unit(), limit.amount())]
     LimitBelowRig {
@@ -107,10 +99,10 @@ pub enum FitJobError {
     },
     /// Nothing was learnt.
     #[error(transparent)]
-    Learn(#[from] LearnError),
+    Learn(FitError),
     /// Weights could not be solved.
     #[error(transparent)]
-    Weights(#[from] SolveWeightsError),
+    Weights(SolveWeightsError),
     /// The examples were refused.
     #[error(transparent)]
     Examples(#[from] ExamplesError),
@@ -119,7 +111,7 @@ pub enum FitJobError {
     OtherRig(#[from] RigError),
     /// Something about shapes on disk.
     #[error(transparent)]
-    OnDisk(#[from] LargeSetError),
+    OnDisk(LargeSetError),
     /// No place for scratch files.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
@@ -134,9 +126,61 @@ pub enum FitJobError {
     Cancelled(#[from] Cancelled),
 }
 
-impl From<eigenskin_gltf::WriteError> for FitJobError {
-    fn from(error: eigenskin_gltf::WriteError) -> Self {
+impl From<gltf::WriteError> for FitJobError {
+    fn from(error: gltf::WriteError) -> Self {
         Self::Write(error.into())
+    }
+}
+
+impl From<FitError> for FitJobError {
+    fn from(error: FitError) -> Self {
+        match error {
+            FitError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Learn(error),
+        }
+    }
+}
+
+impl From<ObservationsError> for FitJobError {
+    fn from(error: ObservationsError) -> Self {
+        FitError::from(error).into()
+    }
+}
+
+impl From<BudgetError<gltf::WriteError>> for FitJobError {
+    fn from(error: BudgetError<gltf::WriteError>) -> Self {
+        match error {
+            BudgetError::Fit(error) => error.into(),
+            BudgetError::TooSmall { limit, found } => Self::LimitBelowRig { limit, found },
+            BudgetError::Write(error) => error.into(),
+        }
+    }
+}
+
+impl From<SolveWeightsError> for FitJobError {
+    fn from(error: SolveWeightsError) -> Self {
+        match error {
+            SolveWeightsError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Weights(error),
+        }
+    }
+}
+
+impl From<LargeSetError> for FitJobError {
+    fn from(error: LargeSetError) -> Self {
+        match error {
+            LargeSetError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::OnDisk(error),
+        }
+    }
+}
+
+impl From<BaseError> for FitJobError {
+    fn from(error: BaseError) -> Self {
+        match error {
+            BaseError::Cancelled(cancelled) => Self::Cancelled(cancelled),
+            error => Self::Base(error),
+        }
     }
 }
 
@@ -161,22 +205,5 @@ impl std::fmt::Display for ManyModels {
             Self::Limits => "a limit on size or error",
             Self::Weights => "solving skin weights",
         })
-    }
-}
-
-impl SizeLimit {
-    /// What is limited.
-    pub fn unit(self) -> &'static str {
-        match self {
-            Self::Targets(_) => "morph targets",
-            Self::Bytes(_) => "bytes",
-        }
-    }
-
-    /// How many are allowed.
-    pub fn amount(self) -> usize {
-        match self {
-            Self::Targets(limit) | Self::Bytes(limit) => limit,
-        }
     }
 }

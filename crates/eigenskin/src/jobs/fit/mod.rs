@@ -7,24 +7,26 @@
 //! Examples in memory and on disk go the same way. What would need many models, or all shapes at once, is
 //! refused for shapes that stay on disk ([`FitJobError::NeedsMemory`]).
 
-mod choice;
 mod error;
 mod figures;
-mod limits;
-pub mod method;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
-use eigenskin_core::progress::{Counted, Progress};
+use eigenskin_core::progress::Progress;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::method::EigenSkinParams;
+use eigenskin_fit::displacements::Observations;
+use eigenskin_fit::method::{
+    self, Allowed, Choice, EigenSkinParams, Limits, Method, WrittenSize, choose_method, components_within,
+};
 use eigenskin_fit::metrics::{Evaluation, evaluate_against, evaluate_each, leave_one_out};
 use eigenskin_fit::solve_weights::{SolveWeightsParams, SolvedWeights, solve_weights};
-use eigenskin_gltf::{ModelWriteOptions, ModelWriteReport, Orientation, RigFile, model_glb};
+use eigenskin_gltf::{self as gltf, ModelWriteOptions, ModelWriteReport, Orientation, RigFile, model_glb};
+use serde::{Deserialize, Serialize};
 
 use crate::base::{BaseChoice, InvertedExamples, OpenBase};
 use crate::example_source::{ExampleSource, Examples};
@@ -33,11 +35,7 @@ use crate::large_set::{LargeSet, Scratch};
 use crate::reports::ViewerLoss;
 use crate::rig_source::{OpenedRig, RigSource};
 
-pub use choice::{MethodChoice, Tried};
 pub use error::{FitJobError, ManyModels};
-pub(super) use figures::solved_weights_figures;
-pub use limits::{FitLimits, FoundWithinLimits, SizeLimit};
-use method::{Learnt, Method};
 
 /// Where a rig and its examples are.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,31 +57,22 @@ pub struct FitInputs {
 }
 
 /// How to fit.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct FitSettings {
     /// how to learn; default EigenSkin
     pub method: Wanted,
     /// limits on the written file and on the error; default none
-    pub limits: FitLimits,
+    pub limits: Limits,
     /// whether skin weights are solved from the examples first; default no
     pub solve_weights: Option<SolveWeightsParams>,
     /// whether each example is also predicted by a model fitted to the others; default no
     pub leave_one_out: bool,
 }
 
-impl Default for FitSettings {
-    fn default() -> Self {
-        Self {
-            method: Wanted::This(Method::EigenSkin(EigenSkinParams::default())),
-            limits: FitLimits::default(),
-            solve_weights: None,
-            leave_one_out: false,
-        }
-    }
-}
-
 /// Which method.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Wanted {
     /// this one
     This(Method),
@@ -94,6 +83,12 @@ pub enum Wanted {
         /// whether its budget may not be changed
         budget_is_given: bool,
     },
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::This(Method::default())
+    }
 }
 
 /// A rig with examples.
@@ -116,12 +111,12 @@ pub struct Fit {
 /// A model, what was seen on the way, and its file. Serialises as what the command prints for machines.
 #[derive(Debug)]
 pub struct FitOutcome {
-    /// what was learnt, and the model
-    pub learnt: Learnt,
+    /// the model, and what was learnt on the way
+    pub fit: method::Fit,
     /// how
     pub method: Method,
-    /// displacement fields in all, where that was limited
-    pub most: Option<usize>,
+    /// components in all, where that was limited
+    pub most_components: Option<usize>,
     /// errors on the examples
     pub training: Evaluation,
     /// the model as GLB
@@ -133,9 +128,9 @@ pub struct FitOutcome {
     /// new skin weights
     pub solved: Option<SolvedWeights>,
     /// why this method
-    pub choice: Option<MethodChoice>,
+    pub choice: Option<Choice>,
     /// why so many components
-    pub within_limits: Option<FoundWithinLimits>,
+    pub within_limits: Option<Allowed>,
     /// errors on examples left out in turn
     pub left_out: Option<Evaluation>,
     /// what viewers without eigenskin do not show
@@ -233,10 +228,7 @@ impl Fit {
             None => (set.clone(), None),
         };
         let solved = match &settings.solve_weights {
-            Some(params) => {
-                progress.doing("solving weights")?;
-                Some(solve_weights(&set, params)?)
-            }
+            Some(params) => Some(solve_weights(&set, params, progress)?),
             None => None,
         };
         // Learnt on the solved weights, measured against the rig as it was given.
@@ -245,24 +237,27 @@ impl Fit {
             None => set.clone(),
         };
         let (method, choice) = self.choose(&weighted, base, progress)?;
-        let within_limits = settings.limits.search([&weighted, &set], &method, &self.rig.file, progress)?;
-        let most = within_limits
-            .as_ref()
-            .map(|found| found.total)
-            .or(choice.as_ref().and_then(|choice| choice.most));
-        progress.doing("fitting")?;
-        let learnt = method.fit(&weighted, most)?.with_input_rig(set.rig())?;
-        let training = base.measure(&Arc::new(learnt.model().clone()), &set)?;
-        let left_out =
-            if settings.leave_one_out { Some(self.left_out(&set, &method, most, progress)?) } else { None };
+        let seen = Observations::of(&weighted, &base.base, method.allows_compromise(), progress)?;
+        let within_limits = self.within_limits(&seen, &method, &set, progress)?;
+        let most_components = within_limits
+            .map(|allowed| allowed.components)
+            .or(choice.as_ref().and_then(|choice| choice.most_components));
+        let fit = method::fit(&seen, &method, most_components, progress)?.with_input_rig(set.rig())?;
+        drop(seen);
+        let training = base.measure(&Arc::new(fit.model.clone()), &set, progress)?;
+        let left_out = if settings.leave_one_out {
+            Some(self.left_out(&set, &base.base, &method, most_components, progress)?)
+        } else {
+            None
+        };
         let shown = Shown { set: set.clone(), weighted, errors: training.clone() };
         progress.doing("writing")?;
-        let (glb, written) = model_glb(&self.rig.file, learnt.model(), &ModelWriteOptions::default())?;
+        let (glb, written) = model_glb(&self.rig.file, &fit.model, &ModelWriteOptions::default())?;
         Ok(FitOutcome {
-            viewer: ViewerLoss::of(learnt.model(), &set, &training),
-            learnt,
+            viewer: ViewerLoss::of(&fit.model, &set, &training, progress)?,
+            fit,
             method,
-            most,
+            most_components,
             training,
             glb,
             written,
@@ -286,33 +281,28 @@ impl Fit {
         let Wanted::This(method) = &self.settings.method else {
             return Err(FitJobError::NeedsMemory { what: ManyModels::Method });
         };
-        let most = self.most_fields(method)?;
+        let most_components = self.most_components(method)?;
         let Some(skinning) = base.base.skinning() else {
             return Err(FitJobError::DeformersOnDisk { name: base.base.name().to_string() });
         };
         let Some(scratch) = &self.scratch else { return Err(FitJobError::NoScratch) };
-        let method = method.clone().on(base.base.clone());
         let seen = set.observe(skinning, method.allows_compromise(), scratch, progress)?;
-        progress.doing("fitting")?;
-        let learnt = method.fit_to(&seen, most)?;
+        let fit = method::fit(&seen, method, most_components, progress)?;
         drop(seen);
-        let model = Arc::new(learnt.model().clone());
+        let model = Arc::new(fit.model.clone());
         let count = set.poses().len();
-        let counted = Counted::new(progress, "comparing", count);
-        let training = evaluate_each(&model, count, |index| {
-            counted.next()?;
-            Ok::<_, FitJobError>(set.example(index)?)
-        })?;
+        let shape = |index| Ok::<_, FitJobError>(set.example(index)?);
+        let training = evaluate_each(&model, count, shape, progress)?;
         let chosen: Vec<usize> = (0..count).step_by(count.div_ceil(SHOWN).max(1)).collect();
         let sample = Arc::new(set.in_memory(&chosen)?);
-        let errors = errors_of(&model, &sample);
+        let errors = evaluate_against(&model, &sample, progress)?;
         progress.doing("writing")?;
         let (glb, written) = model_glb(&self.rig.file, &model, &ModelWriteOptions::default())?;
         Ok(FitOutcome {
-            viewer: ViewerLoss::of(&model, &sample, &errors),
-            learnt,
-            method,
-            most: None,
+            viewer: ViewerLoss::of(&model, &sample, &errors, progress)?,
+            fit,
+            method: method.clone(),
+            most_components,
             training,
             glb,
             written,
@@ -330,7 +320,7 @@ impl Fit {
     fn check(&self, base: &OpenBase) -> Result<(), FitJobError> {
         let settings = &self.settings;
         let is_auto = matches!(settings.method, Wanted::Best { .. });
-        if base.has_program() && (settings.leave_one_out || settings.limits.given() || is_auto) {
+        if base.has_program() && (settings.leave_one_out || !settings.limits.is_empty() || is_auto) {
             return Err(FitJobError::ManyModelsThroughProgram);
         }
         if settings.solve_weights.is_some() {
@@ -349,55 +339,77 @@ impl Fit {
         set: &ExampleSet,
         base: &OpenBase,
         progress: &dyn Progress,
-    ) -> Result<(Method, Option<MethodChoice>), FitJobError> {
+    ) -> Result<(Method, Option<Choice>), FitJobError> {
         match &self.settings.method {
-            Wanted::This(method) => Ok((method.clone().on(base.base.clone()), None)),
+            Wanted::This(method) => Ok((method.clone(), None)),
             Wanted::Best { start, budget_is_given } => {
-                let start = EigenSkinParams { base: base.base.clone(), ..start.clone() };
-                let choice = choice::choose(set, &start, *budget_is_given, progress)?;
+                let choice = choose_method(set, &base.base, start, *budget_is_given, progress)?;
                 Ok((choice.method.clone(), Some(choice)))
             }
         }
+    }
+
+    /// How many components the limits allow; none without limits.
+    fn within_limits(
+        &self,
+        seen: &Observations,
+        method: &Method,
+        measured: &ExampleSet,
+        progress: &dyn Progress,
+    ) -> Result<Option<Allowed>, FitJobError> {
+        let limits = &self.settings.limits;
+        if limits.is_empty() {
+            return Ok(None);
+        }
+        let own_targets = self.rig.file.own_target_count();
+        let size = |model: &Model| {
+            let (_, written) = model_glb(&self.rig.file, model, &ModelWriteOptions::default())?;
+            let targets = own_targets + written.targets;
+            Ok::<_, gltf::WriteError>(WrittenSize { targets, bytes: written.bytes })
+        };
+        Ok(Some(components_within(limits, seen, method, measured, size, progress)?))
     }
 
     /// Each example against a model fitted to the others.
     fn left_out(
         &self,
         set: &ExampleSet,
+        base: &Base,
         method: &Method,
-        most: Option<usize>,
+        most_components: Option<usize>,
         progress: &dyn Progress,
     ) -> Result<Evaluation, FitJobError> {
-        let counted = Counted::new(progress, "leaving out one example at a time", set.len());
-        leave_one_out(set, |others| {
-            counted.next()?;
+        let fit_to = |others: &ExampleSet, progress: &dyn Progress| {
             let method = method.for_examples(others);
-            let learnt = match &self.settings.solve_weights {
-                None => method.fit(others, most)?,
+            let weighted = match &self.settings.solve_weights {
+                None => others,
                 Some(params) => {
-                    let weights = solve_weights(others, params)?;
-                    method.fit(&others.clone().for_rig(&weights.rig)?, most)?
+                    let solved = solve_weights(others, params, progress)?;
+                    &others.clone().for_rig(&solved.rig)?
                 }
             };
-            Ok::<_, FitJobError>(learnt.into_model())
-        })
+            let seen = Observations::of(weighted, base, method.allows_compromise(), progress)?;
+            Ok::<_, FitJobError>(method::fit(&seen, &method, most_components, progress)?.model)
+        };
+        leave_one_out(set, fit_to, progress)
     }
 
-    /// Displacement fields that a fit to shapes on disk may have: pose space deformation needs a limit.
-    fn most_fields(&self, method: &Method) -> Result<usize, FitJobError> {
+    /// Components that a fit to shapes on disk may have: pose space deformation needs a limit.
+    fn most_components(&self, method: &Method) -> Result<Option<usize>, FitJobError> {
         let limits = &self.settings.limits;
         let is_psd = matches!(method, Method::Psd(_));
         if self.settings.leave_one_out {
             return Err(FitJobError::NeedsMemory { what: ManyModels::LeaveOneOut });
         }
-        if limits.need_search() || (limits.given() && !is_psd) {
+        // Only a written file shows its bytes, only a model its error.
+        if limits.bytes.is_some() || limits.error.is_some() || (!limits.is_empty() && !is_psd) {
             return Err(FitJobError::NeedsMemory { what: ManyModels::Limits });
         }
-        match limits.max_targets {
-            // A field needs one target or two.
-            Some(targets) => Ok((targets / 2).max(1)),
+        match limits.targets {
+            // A component needs one target or two.
+            Some(targets) => Ok(Some((targets / 2).max(1))),
             None if is_psd => Err(FitJobError::PsdNeedsLimit),
-            None => Ok(usize::MAX),
+            None => Ok(None),
         }
     }
 
@@ -413,7 +425,7 @@ impl Fit {
 impl FitOutcome {
     /// The model.
     pub fn model(&self) -> &Model {
-        self.learnt.model()
+        &self.fit.model
     }
 
     /// Writes the model as GLB.
@@ -441,9 +453,4 @@ fn base_of_examples(set: &ExampleSet) -> Result<OpenBase, FitJobError> {
         });
     }
     Ok(OpenBase::of(&first.base, set.rig(), "what the examples were pulled back through")?)
-}
-
-/// The errors of a model on a set.
-fn errors_of(model: &Model, set: &ExampleSet) -> Evaluation {
-    evaluate_against(&Arc::new(model.clone()), set)
 }

@@ -61,7 +61,7 @@ impl Invertibility {
         let mut base = self.base.open(&self.rig)?;
         let mut maps = Vec::with_capacity(self.poses.len());
         for NamedPose { name, pose } in &self.poses {
-            let found = invertibility(&self.base.base, base.black_box(), &self.rig, pose);
+            let found = invertibility(&self.base.base, base.black_box(), &self.rig, pose, progress);
             let kept: Vec<f64> = found.map_err(BaseError::from)?.iter().map(Conditioning::kept).collect();
             let positions = skinned_shape(BaseSkinning::LinearBlend, &self.rig, pose);
             maps.push(InvertibilityMap::new(&self.rig, name, kept, positions));

@@ -2,17 +2,22 @@
 //!
 //! `rmse` is per vertex, √(mean ‖e‖²); "of 100" sets the rest shape's size to 100.
 
+use serde::Serialize;
+mod distances;
+
 use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
-use serde::Serialize;
 
+use crate::during::During;
+use distances::Distances;
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
@@ -83,26 +88,50 @@ pub struct Evaluation {
 pub(crate) const EXACT: f64 = 1e-9;
 
 /// Compares plain skinning and `model` with true shapes of the same rig.
-pub fn evaluate_against(model: &Arc<Model>, truth: &ExampleSet) -> Evaluation {
+///
+/// ```
+/// use std::sync::Arc;
+/// use eigenskin_core::deformers::Base;
+/// use eigenskin_core::progress::Unwatched;
+/// use eigenskin_fit::method::{Method, fit_examples};
+/// use eigenskin_fit::metrics::evaluate_against;
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// let fit = fit_examples(&examples, &Base::default(), &Method::default(), &Unwatched)?;
+/// let errors = evaluate_against(&Arc::new(fit.model), &examples, &Unwatched)?;
+/// assert!(errors.model.rmse < errors.skinning.rmse);
+/// # Ok::<(), eigenskin_fit::method::FitError>(())
+/// ```
+pub fn evaluate_against(
+    model: &Arc<Model>,
+    truth: &ExampleSet,
+    progress: &dyn Progress,
+) -> Result<Evaluation, Cancelled> {
     let plain = plain_skinning(truth);
+    let counted = Counted::new(progress, COMPARING, truth.len());
     let compared: Vec<ComparedPose> = (0..truth.len())
         .into_par_iter()
         .map_init(
             || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
             |(plain, model), index| {
-                ComparedPose::new(plain, model, &truth.examples()[index], &truth.normals_of(index))
+                let (example, normals) = (&truth.examples()[index], truth.normals_of(index));
+                let compared = ComparedPose::new(plain, model, example, &normals);
+                counted.next()?;
+                Ok(compared)
             },
         )
-        .collect();
-    summarise(truth, &compared)
+        .collect::<Result<_, Cancelled>>()?;
+    Ok(summarise(truth, &compared))
 }
 
 /// The same for true shapes that are fetched one after the other, in the order of their `poses`.
-pub fn evaluate_each<E: Send>(
+pub fn evaluate_each<E: From<Cancelled> + Send>(
     model: &Arc<Model>,
     pose_count: usize,
     fetch: impl Fn(usize) -> Result<Example, E> + Sync,
+    progress: &dyn Progress,
 ) -> Result<Evaluation, E> {
+    let counted = Counted::new(progress, COMPARING, pose_count);
     let plain = Arc::new(Model::without_corrections(model.input_rig().clone(), BaseSkinning::LinearBlend));
     let mut tally = Tally::new(model.rig(), pose_count * model.rig().vertex_count());
     let indices: Vec<usize> = (0..pose_count).collect();
@@ -118,6 +147,7 @@ pub fn evaluate_each<E: Send>(
                         None => model.model().rig().mesh().normals_of(&example.positions),
                     };
                     let compared = ComparedPose::new(plain, model, &example, &normals);
+                    counted.next()?;
                     Ok((example.name, compared))
                 },
             )
@@ -134,7 +164,9 @@ pub fn evaluate_through(
     model: &Arc<Model>,
     black_box: &mut dyn BlackBox,
     truth: &ExampleSet,
+    progress: &dyn Progress,
 ) -> Result<Evaluation, BlackBoxError> {
+    let counted = Counted::new(progress, COMPARING, truth.len());
     let (mut plain, mut model) = (Evaluator::new(plain_skinning(truth)), Evaluator::new(model.clone()));
     let compared: Vec<ComparedPose> = (0..truth.len())
         .map(|index| {
@@ -147,6 +179,7 @@ pub fn evaluate_through(
             let normal_angle = mean_angle(&normals, &true_normals);
             let errors = vertex_errors(&positions, &truth.examples()[index].positions);
             let model = Compared { errors, normal_angle, normal_angle_inverse_transpose: normal_angle };
+            counted.next()?;
             Ok(ComparedPose { skinning, model })
         })
         .collect::<Result<_, BlackBoxError>>()?;
@@ -155,23 +188,49 @@ pub fn evaluate_through(
 
 /// Honest leave-one-out: every example against a model that `fit` made from all the others. (The
 /// closed form that chooses kernel widths still has the example in its basis.)
-pub fn leave_one_out<E: From<ExamplesError> + Send>(
+///
+/// `fit` is given a [`Progress`] too: what it does counts as leaving out.
+///
+/// ```
+/// use eigenskin_core::{Base, ExampleSet, Progress, Unwatched};
+/// use eigenskin_fit::metrics::leave_one_out;
+/// use eigenskin_fit::{FitError, Method, fit_examples};
+///
+/// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
+/// let fit = |others: &ExampleSet, progress: &dyn Progress| {
+///     Ok::<_, FitError>(fit_examples(others, &Base::default(), &Method::default(), progress)?.model)
+/// };
+/// let errors = leave_one_out(&examples, fit, &Unwatched)?;
+/// assert_eq!(errors.poses, examples.len());
+/// # Ok::<(), FitError>(())
+/// ```
+pub fn leave_one_out<E: From<ExamplesError> + From<Cancelled> + Send>(
     examples: &ExampleSet,
-    fit: impl Fn(&ExampleSet) -> Result<Model, E> + Sync,
+    fit: impl Fn(&ExampleSet, &dyn Progress) -> Result<Model, E> + Sync,
+    progress: &dyn Progress,
 ) -> Result<Evaluation, E> {
+    let counted = Counted::new(progress, LEAVING_OUT, examples.len());
+    let during = During::new(progress, LEAVING_OUT);
     let plain = plain_skinning(examples);
     let compared: Vec<ComparedPose> = (0..examples.len())
         .into_par_iter()
         .map(|left_out| {
             let others: Vec<usize> = (0..examples.len()).filter(|&index| index != left_out).collect();
-            let model = Arc::new(fit(&examples.select(&others)?)?);
+            let model = Arc::new(fit(&examples.select(&others)?, &during)?);
             let (mut plain, mut model) = (Evaluator::new(plain.clone()), Evaluator::new(model));
             let (example, normals) = (&examples.examples()[left_out], examples.normals_of(left_out));
-            Ok(ComparedPose::new(&mut plain, &mut model, example, &normals))
+            let compared = ComparedPose::new(&mut plain, &mut model, example, &normals);
+            counted.next()?;
+            Ok(compared)
         })
         .collect::<Result<_, E>>()?;
     Ok(summarise(examples, &compared))
 }
+
+/// What is said while shapes are compared.
+const COMPARING: &str = "comparing";
+/// What is said while examples are left out.
+const LEAVING_OUT: &str = "leaving out one example at a time";
 
 fn plain_skinning(truth: &ExampleSet) -> Arc<Model> {
     Arc::new(Model::without_corrections(truth.rig().clone(), BaseSkinning::LinearBlend))
@@ -255,10 +314,19 @@ pub fn vertex_errors(shape: &[Vec3], truth: &[Vec3]) -> Vec<f32> {
 }
 
 /// Errors of any method, given as a function from poses to positions (`vertex`).
-pub fn shape_errors(truth: &ExampleSet, shape: impl Fn(&Pose) -> Vec<Vec3> + Sync) -> ErrorSummary {
-    let errors: Vec<Vec<f32>> =
-        truth.examples().par_iter().map(|e| vertex_errors(&shape(&e.pose), &e.positions)).collect();
-    summary(errors.iter().map(Vec::as_slice), truth.rig().mesh().size())
+pub fn shape_errors(
+    truth: &ExampleSet,
+    shape: impl Fn(&Pose) -> Vec<Vec3> + Sync,
+    progress: &dyn Progress,
+) -> Result<ErrorSummary, Cancelled> {
+    let counted = Counted::new(progress, COMPARING, truth.len());
+    let errors = truth.examples().par_iter().map(|example| {
+        let errors = vertex_errors(&shape(&example.pose), &example.positions);
+        counted.next()?;
+        Ok(errors)
+    });
+    let errors: Vec<Vec<f32>> = errors.collect::<Result<_, Cancelled>>()?;
+    Ok(summary(errors.iter().map(Vec::as_slice), truth.rig().mesh().size()))
 }
 
 struct ComparedPose {
@@ -343,88 +411,4 @@ pub(crate) fn summary<'a>(poses: impl Iterator<Item = &'a [f32]>, size: f64) -> 
     let mut distances = Distances::new(0);
     poses.for_each(|errors| distances.add(errors));
     distances.summary(size)
-}
-
-/// Distances, all of them or, of very many, how often each occurs to 12 bits.
-struct Distances {
-    all: Vec<f32>,
-    /// by the leading bits of a distance, which rise with it; empty while all are kept
-    histogram: Vec<u64>,
-    count: u64,
-    squared: f64,
-    max: f32,
-}
-
-/// So many distances are kept; of more, a histogram.
-const MOST_DISTANCES: usize = 1 << 25;
-/// Bits of a float that the histogram does not tell apart: relative steps of 2⁻¹².
-const DROPPED_BITS: u32 = 11;
-
-impl Distances {
-    fn new(expected: usize) -> Self {
-        let bins = if expected > MOST_DISTANCES { 1 << (32 - DROPPED_BITS) } else { 0 };
-        Self { all: Vec::new(), histogram: vec![0; bins], count: 0, squared: 0.0, max: 0.0 }
-    }
-
-    fn add(&mut self, errors: &[f32]) {
-        self.count += errors.len() as u64;
-        for &error in errors {
-            self.squared += f64::from(error).powi(2);
-            self.max = self.max.max(error);
-        }
-        if self.histogram.is_empty() {
-            self.all.extend(errors);
-        } else {
-            for error in errors {
-                self.histogram[(error.to_bits() >> DROPPED_BITS) as usize] += 1;
-            }
-        }
-    }
-
-    /// The smallest distance that this share of all do not exceed.
-    fn at_share(&mut self, share: f64) -> f64 {
-        let rank = ((self.count as f64 * share).ceil() as u64).clamp(1, self.count.max(1));
-        if self.histogram.is_empty() {
-            self.all.sort_by(f32::total_cmp);
-            return self.all.get(rank as usize - 1).copied().map_or(0.0, f64::from);
-        }
-        let mut seen = 0;
-        let reaches = |&count: &u64| {
-            seen += count;
-            seen >= rank
-        };
-        let bin = self.histogram.iter().position(reaches).unwrap_or(0);
-        f64::from(f32::from_bits((bin as u32) << DROPPED_BITS).min(self.max))
-    }
-
-    fn summary(mut self, size: f64) -> ErrorSummary {
-        let rmse = (self.squared / self.count as f64).sqrt();
-        let max = f64::from(self.max);
-        ErrorSummary {
-            rmse,
-            max,
-            p95: self.at_share(0.95),
-            rmse_of_100: 100.0 * rmse / size,
-            max_of_100: 100.0 * max / size,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn many_distances_are_summarised_as_few_are() {
-        let errors: Vec<f32> = (0..10_000).map(|i| ((i * 7919) % 10_000) as f32 * 1e-3).collect();
-        let (mut few, mut many) = (Distances::new(0), Distances::new(MOST_DISTANCES + 1));
-        for part in errors.chunks(100) {
-            few.add(part);
-            many.add(part);
-        }
-        let (few, many) = (few.summary(2.0), many.summary(2.0));
-        assert!((few.p95 - 9.499).abs() < 1e-5, "{}", few.p95);
-        assert!((many.p95 / few.p95 - 1.0).abs() < 1.0 / 4096.0, "{}", many.p95);
-        assert_eq!((few.rmse, few.max), (many.rmse, many.max));
-    }
 }

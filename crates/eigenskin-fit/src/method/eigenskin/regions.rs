@@ -1,0 +1,135 @@
+//! What each joint does where, and where supports are best cut.
+
+use eigenskin_core::progress::Progress;
+use eigenskin_core::rig::Rig;
+use rayon::prelude::*;
+
+use super::{EigenSkinParams, JointReport};
+use crate::basis::PrincipalComponents;
+use crate::displacements::{Observations, RestDisplacements, TileError};
+use crate::drivers::RbfFit;
+use crate::method::coordinates::{KeptBasis, kept_basis};
+use crate::method::joint_driver::width_of;
+use crate::method::{Budget, FitError};
+use crate::supports::{JointSupport, Moved};
+
+/// Supports cut at one threshold, and all that follows from it.
+pub(in crate::method) struct Regions {
+    /// share of a joint's largest displacement
+    pub threshold: f64,
+    /// one per joint or control that some example moves
+    pub supports: Vec<JointSupport>,
+    /// `support`
+    pub components: Vec<PrincipalComponents>,
+    /// `support` → components kept
+    pub counts: Vec<usize>,
+    /// `support`
+    pub bases: Vec<KeptBasis>,
+    /// `example` → supports that act in it
+    pub acting: Vec<Vec<usize>>,
+    /// `example`, acting support → coordinates
+    pub coordinates: Vec<Vec<Vec<f64>>>,
+    /// ‖u − what the kept components make of it‖ / ‖u‖ over all examples
+    pub error: f64,
+}
+
+/// The paper's threshold.
+const PAPER: f64 = 0.04;
+/// Larger ones to try, one after the other, as long as each pays: with many joints near each other,
+/// wide supports use up the limit of every vertex, and smaller ones leave room for more components
+/// (§2.5 proposes to mask supports to smaller regions).
+const LARGER: [f64; 4] = [0.1, 0.15, 0.2, 0.3];
+/// Components below this share of a support's strongest are rounding.
+const LEAST_COMPONENT: f64 = 1e-4;
+/// Components that coupling may want, whatever the limit is.
+const LEAST_WANTED: usize = 24;
+/// One that pays lowers the error to this share.
+const PAYS: f64 = 0.97;
+
+/// Supports cut as asked; if that is left open, where the limit per vertex is used best.
+pub(super) fn best_cut(
+    seen: &Observations,
+    params: &EigenSkinParams,
+    cut_at: impl Fn(f64) -> Result<Regions, FitError>,
+) -> Result<Regions, FitError> {
+    let mut best = cut_at(params.support.threshold.unwrap_or(PAPER))?;
+    let is_limited = params.budget.per_vertex.is_some() && params.budget.per_joint.is_none();
+    if params.support.threshold.is_none() && is_limited && !seen.is_large() {
+        for threshold in LARGER {
+            let next = cut_at(threshold)?;
+            if next.error > PAYS * best.error {
+                break;
+            }
+            best = next;
+        }
+    }
+    Ok(best)
+}
+
+impl Regions {
+    /// Whether some example moves several joints.
+    pub fn move_together(&self) -> bool {
+        self.acting.iter().any(|acting| acting.len() > 1)
+    }
+
+    /// The first components of a support, up to `most`: those that are more than rounding.
+    pub fn basis_of(
+        &self,
+        displacements: &RestDisplacements,
+        support: usize,
+        most: usize,
+        progress: &dyn Progress,
+    ) -> Result<KeptBasis, TileError> {
+        let values = &self.components[support].singular_values;
+        let strongest = values.first().copied().unwrap_or(0.0);
+        let count = values.iter().filter(|&&s| s > LEAST_COMPONENT * strongest).count().min(most);
+        kept_basis(displacements, &self.supports[support], &self.components[support], count, progress)
+    }
+
+    /// Thresholds to try beyond one.
+    pub fn thresholds_above(threshold: f64) -> impl Iterator<Item = f64> {
+        LARGER.into_iter().filter(move |&larger| larger > threshold)
+    }
+
+    /// What is to be said of all joints, with their drivers (`support`).
+    pub fn reports(&self, rig: &Rig, drivers: &[RbfFit]) -> Vec<JointReport> {
+        let report = |(index, fit): (usize, &RbfFit)| {
+            let support = &self.supports[index];
+            JointReport {
+                name: support.mover.name(rig).to_string(),
+                example_count: support.examples.len(),
+                support_count: support.points.len(),
+                component_count: self.counts[index],
+                singular_values: self.components[index].singular_values.clone(),
+                width: width_of(fit),
+                ridge: fit.ridge,
+                condition: fit.condition,
+                leave_one_out: fit.leave_one_out,
+            }
+        };
+        drivers.iter().enumerate().map(report).collect()
+    }
+}
+
+/// `example` → supports that act in it.
+pub(super) fn acting(moved: &Moved, supports: &[JointSupport]) -> Vec<Vec<usize>> {
+    let support_of: Vec<Option<usize>> =
+        moved.movers.iter().map(|mover| supports.iter().position(|s| s.mover == *mover)).collect();
+    let acting = |movers: &Vec<usize>| movers.iter().filter_map(|&mover| support_of[mover]).collect();
+    moved.by_example.iter().map(acting).collect()
+}
+
+/// A_j = U_j D_j V_jᵀ of every support; as many components as may be asked for, all where nothing limits
+/// them.
+pub(super) fn principal_components(
+    seen: &Observations,
+    supports: &[JointSupport],
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Result<Vec<PrincipalComponents>, TileError> {
+    let wanted = budget.per_joint.or(budget.per_vertex).map(|limit| limit.max(LEAST_WANTED));
+    let of = |support: &JointSupport| {
+        support.with_displacements(&seen.displacements, |a| PrincipalComponents::of(a, wanted, progress))
+    };
+    supports.par_iter().map(of).collect()
+}
