@@ -2,7 +2,7 @@
 //! that put them together.
 //!
 //! Modules stand in data-flow order: [`displacements`] → [`supports`] → bases → [`drivers`] → [`method`]
-//! → [`metrics`], [`baselines`]; beside them [`style`], [`solve_weights`], [`transfer`], [`suggest`] and
+//! → [`metrics`], [`baselines`]; beside them [`style`], [`mod@solve_weights`], [`transfer`], [`suggest`] and
 //! [`mirror`].
 //!
 //! A model of a tube that bends, and how far it is from its examples:

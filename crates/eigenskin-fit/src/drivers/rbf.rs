@@ -48,7 +48,7 @@ impl Default for RbfParams {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Ridge {
-    /// Exact, unless there are many examples ([`MANY`]), the width is automatic too, and a ridge
+    /// Exact, unless there are many examples (30 or more), the width is automatic too, and a ridge
     /// takes a quarter off the leave-one-out error: crowded, contradictory motion data.
     #[serde(with = "auto")]
     Automatic,

@@ -63,14 +63,17 @@ pub fn kept_basis(
     Ok(KeptBasis { points: support.points.clone(), fields })
 }
 
-/// Coordinates of every example in the bases that act in it (α^p_jk; `example`, acting basis →
-/// `component`), and ‖u − Σ α û‖ / ‖u‖ over all examples.
+/// Coordinates of every example in the bases that act in it (α^p_jk), `example` → acting basis →
+/// `component`.
+pub type ExampleCoordinates = Vec<Vec<Vec<f64>>>;
+
+/// Coordinates of every example in the bases that act in it, and ‖u − Σ α û‖ / ‖u‖ over all examples.
 pub fn coordinates_of_examples(
     displacements: &RestDisplacements,
     bases: &[KeptBasis],
     acting: &[Vec<usize>],
     progress: &dyn Progress,
-) -> Result<(Vec<Vec<Vec<f64>>>, f64), TileError> {
+) -> Result<(ExampleCoordinates, f64), TileError> {
     let projections = projections_on(displacements, bases.iter(), progress)?;
     let coordinates = example_coordinates(&projections, bases, acting, progress)?;
     let error = rest_space_error(&projections, bases, acting, &coordinates);
@@ -97,7 +100,7 @@ fn example_coordinates(
     bases: &[KeptBasis],
     acting: &[Vec<usize>],
     progress: &dyn Progress,
-) -> Result<Vec<Vec<Vec<f64>>>, Cancelled> {
+) -> Result<ExampleCoordinates, Cancelled> {
     let first_field = first_fields(bases);
     let fields_of = |acting: &Vec<usize>| -> Vec<usize> {
         acting.iter().flat_map(|&basis| first_field[basis]..first_field[basis + 1]).collect()

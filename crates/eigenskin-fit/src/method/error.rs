@@ -29,8 +29,10 @@ pub enum FitError {
         /// examples there are
         examples: usize,
     },
-    /// Coordinates, signals or weights could not be interpolated.
-    #[error("{of}, {first:?} and {second:?}: {error}")]
+    /// Coordinates, signals or weights cannot be interpolated exactly.
+    #[error(
+        "{of}: the poses of {first:?} and {second:?} are too close for exact interpolation (condition {condition:.1e}); leave one out, or allow some smoothing such as 0.001"
+    )]
     TooClose {
         /// whose
         of: Interpolated,
@@ -38,8 +40,8 @@ pub enum FitError {
         first: String,
         /// the other
         second: String,
-        /// what is wrong
-        error: RbfError,
+        /// condition of the interpolation
+        condition: f64,
     },
     /// A width or ridge of the interpolation that makes no sense.
     #[error(transparent)]
@@ -159,8 +161,8 @@ impl FitError {
     /// What interpolation says of `of`, with the samples' names.
     pub(crate) fn interpolating(of: Interpolated, error: RbfError, name: impl Fn(usize) -> String) -> Self {
         match error {
-            RbfError::Singular { first, second, .. } => {
-                Self::TooClose { of, first: name(first), second: name(second), error }
+            RbfError::Singular { first, second, condition } => {
+                Self::TooClose { of, first: name(first), second: name(second), condition }
             }
             RbfError::BadParameter { .. } => Self::Interpolation(error),
             RbfError::Cancelled(cancelled) => Self::Cancelled(cancelled),

@@ -128,11 +128,11 @@ pub(super) fn part_signals(
     let mut all = PartSignals { fields: Vec::new(), signals: Vec::new() };
     for (kind, (found, &count)) in components.kinds.iter().zip(&components.counts).enumerate() {
         let axis = (components.kinds.len() > 1).then_some(kind);
-        let ComponentFields { fields, coordinates: signals } =
+        let principal =
             with_matrix(displacements, part, axis, |a| found.fields_and_coordinates(a, count, progress))?;
-        let (fields, signals) = match basis {
-            SignalBasis::Independent(params) => independent(&fields, &signals, params, progress)?,
-            SignalBasis::Principal => (fields, signals),
+        let ComponentFields { fields, coordinates: signals } = match basis {
+            SignalBasis::Independent(params) => independent(&principal, params, progress)?,
+            SignalBasis::Principal => principal,
         };
         let masked = |mut field: Vec<DVec3>| {
             field.iter_mut().zip(&part.mask).for_each(|(u, &mask)| *u *= f64::from(mask).sqrt());
@@ -146,12 +146,12 @@ pub(super) fn part_signals(
 
 /// The same space by independent components; fields of unit norm, as principal ones have.
 fn independent(
-    fields: &[Vec<DVec3>],
-    signals: &[Vec<f64>],
+    principal: &ComponentFields,
     params: &IcaParams,
     progress: &dyn Progress,
-) -> Result<(Vec<Vec<DVec3>>, Vec<Vec<f64>>), Cancelled> {
-    let found = independent_components(signals, params, progress)?;
+) -> Result<ComponentFields, Cancelled> {
+    let fields = &principal.fields;
+    let found = independent_components(&principal.coordinates, params, progress)?;
     let components = found.mixing.par_iter().zip(&found.sources).map(|(mixing, source)| {
         let mut field = vec![DVec3::ZERO; fields[0].len()];
         for (factor, principal) in mixing.iter().zip(fields) {
@@ -167,5 +167,6 @@ fn independent(
         }
         (field, source.iter().map(|s| s * scale).collect())
     });
-    Ok(components.unzip())
+    let (fields, coordinates) = components.unzip();
+    Ok(ComponentFields { fields, coordinates })
 }

@@ -257,7 +257,7 @@ impl<'a> Plan<'a> {
     fn name(&self, lesson: &Lesson<'_>) -> String {
         let mut name = lesson.spaces[self.space].name.clone();
         if lesson.params.prototypes.is_some() {
-            name += &format!(" (prototype {})", self.prototype + 1);
+            name = format!("{name} (prototype {})", self.prototype + 1);
         }
         if self.source.is_residual {
             name += " (after skinning)";

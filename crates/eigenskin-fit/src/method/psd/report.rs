@@ -116,7 +116,7 @@ fn space_report(
 impl Serialize for PsdReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Delta<'a> {
+        struct Stored<'a> {
             name: &'a str,
             /// its name
             space: Option<&'a str>,
@@ -128,9 +128,9 @@ impl Serialize for PsdReport {
         struct Told<'a> {
             prototypes: Option<usize>,
             spaces: &'a [SpaceReport],
-            deltas: Vec<Delta<'a>>,
+            deltas: Vec<Stored<'a>>,
         }
-        let deltas = self.examples.iter().map(|example| Delta {
+        let deltas = self.examples.iter().map(|example| Stored {
             name: &example.name,
             space: self.spaces.get(example.space).map(|space| space.name.as_str()),
             largest_delta: example.largest_delta,
