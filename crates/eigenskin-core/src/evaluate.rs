@@ -49,7 +49,8 @@ impl Evaluator {
     /// Prepares to evaluate `model`. One whose base is another program is evaluated on linear blending,
     /// as stock viewers do, unless that program is asked with
     /// [`evaluate_through`](Self::evaluate_through).
-    pub fn new(model: Arc<Model>) -> Self {
+    pub fn new(model: impl Into<Arc<Model>>) -> Self {
+        let model = model.into();
         let chain = match model.base() {
             Base::Skinning(_) => None,
             // Models were checked to fit their rig; only other programs are missing here.

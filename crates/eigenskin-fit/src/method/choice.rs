@@ -289,7 +289,7 @@ fn refinements(best: &Attempt, budget_is_given: bool) -> Vec<(Attempt, f64)> {
     if params.coupling == Coupling::None && params.interpolation.smoothing == Smoothing::Automatic {
         let smoothing = 0.01;
         let next = variant(Refinement::Smoothing(smoothing), &|params| {
-            params.interpolation.smoothing = Smoothing::Fixed(smoothing)
+            params.interpolation.smoothing = Smoothing::Fixed(smoothing);
         });
         found.push((next, PAYS));
     }
