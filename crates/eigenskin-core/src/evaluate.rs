@@ -19,7 +19,7 @@ use crate::skinning::{BaseSkinning, dual_quaternion, linear_blend, rigid};
 pub struct Evaluator {
     model: Arc<Model>,
     skinning: BaseSkinning,
-    /// what the model sits on instead, when that is a chain of deformers
+    /// the model's base instead, when that is a chain of deformers
     chain: Option<BoundStack>,
     /// scratch for chains, `vertex`
     points: Vec<DVec3>,
@@ -46,10 +46,11 @@ pub struct Shape {
 }
 
 impl Evaluator {
-    /// Prepares to evaluate `model`. One that sits on another program is evaluated on linear blending,
+    /// Prepares to evaluate `model`. One whose base is another program is evaluated on linear blending,
     /// as stock viewers do, unless that program is asked with
     /// [`evaluate_through`](Self::evaluate_through).
-    pub fn new(model: Arc<Model>) -> Self {
+    pub fn new(model: impl Into<Arc<Model>>) -> Self {
+        let model = model.into();
         let chain = match model.base() {
             Base::Skinning(_) => None,
             // Models were checked to fit their rig; only other programs are missing here.
@@ -126,7 +127,7 @@ impl Evaluator {
         self.skin(pose, positions, normals);
     }
 
-    /// Like [`evaluate`](Self::evaluate), with `black_box` in place of what the model sits on. Normals
+    /// Like [`evaluate`](Self::evaluate), with `black_box` in place of the model's base. Normals
     /// are those of the shape that comes out.
     pub fn evaluate_through(
         &mut self,

@@ -134,7 +134,7 @@ pub enum ExamplesError {
     },
     /// One pose cannot have two shapes.
     #[error(
-        "examples {first:?} and {second:?} have the same pose, but vertex {vertex} differs by {distance:.4}; leave one out, correct its pose, or allow a compromise with a ridge"
+        "examples {first:?} and {second:?} have the same pose, but vertex {vertex} differs by {distance:.4}; leave one out, correct its pose, or allow a compromise with smoothing"
     )]
     SamePose {
         /// the earlier example
@@ -232,7 +232,7 @@ impl ExampleSet {
     /// The set made fit for interpolation: one shape per pose, rest left to the rig.
     ///
     /// An example at the rest pose that keeps the rest shape, and repetitions of an example, are
-    /// left out and listed. With `allow_compromise` (a ridge), equal poses may have different
+    /// left out and listed. With `allow_compromise` (smoothing), equal poses may have different
     /// shapes; without, that is an error.
     pub fn for_training(&self, allow_compromise: bool) -> Result<(Self, Vec<MergedExample>), ExamplesError> {
         let all: Vec<&Example> = self.examples.iter().collect();

@@ -191,7 +191,7 @@ impl Model {
         self.input_rig.as_ref().unwrap_or(&self.rig)
     }
 
-    /// What the corrections sit on.
+    /// What corrections are added to.
     pub fn base(&self) -> &Base {
         &self.base
     }
@@ -206,9 +206,9 @@ impl Model {
         self.layers.iter().map(Layer::component_count).sum()
     }
 
-    /// Displacement tuples a vertex carries at most (EigenSkin §2.5: at most 10 fitted a GeForce 3).
+    /// Most components that move one vertex (EigenSkin §2.5: at most 10 fitted a GeForce 3).
     /// Normal corrections that share the positions' coordinates are not counted again.
-    pub fn most_tuples_per_vertex(&self) -> usize {
+    pub fn most_components_per_vertex(&self) -> usize {
         let mut tuples = vec![0; self.rig.vertex_count()];
         for layer in &self.layers {
             for &vertex in &layer.support {

@@ -144,11 +144,11 @@ fn stage_warnings(model: &Model) -> Vec<String> {
     match model.base() {
         Base::Skinning(BaseSkinning::LinearBlend) => {}
         Base::Skinning(base) => warnings.push(format!(
-            "the model sits on {} skinning, but viewers skin linearly: only eigenskin's own runtimes show it exactly",
+            "the model's base is {} skinning, but viewers skin linearly: only eigenskin's own runtimes show it exactly",
             base.name()
         )),
         Base::Deformers(stack) => warnings.push(format!(
-            "the model sits on the deformers {:?}, but viewers skin linearly: only eigenskin, or the program that has these deformers, shows it exactly",
+            "the model's base is the deformer stack {:?}, but viewers skin linearly: only eigenskin, or the program that has these deformers, shows it exactly",
             stack.name
         )),
     }

@@ -30,7 +30,7 @@ pub enum GpuError {
     },
     /// Chains of deformers have no map per vertex.
     #[error(
-        "the model sits on the deformers {name:?}, which have no map per vertex; take a model that was fitted on a skinning"
+        "the model's base is the deformer stack {name:?}, which have no map per vertex; take a model that was fitted on a skinning"
     )]
     Deformers {
         /// name of the chain

@@ -40,7 +40,7 @@ pub enum Step {
         /// seconds; the clip then stands still
         time: Option<f64>,
     },
-    /// go to a time of the clip that is shown, and stand still
+    /// go to a time of the clip that is shown, and freeze
     Time(f64),
     /// take the pose of a true shape
     Example(usize),
@@ -78,7 +78,7 @@ pub enum Step {
 pub enum Shown {
     /// the model: skinning and corrections
     Model,
-    /// skinning alone
+    /// plain skinning
     Skinning,
     /// the true shape
     Truth,

@@ -115,7 +115,7 @@ fn views(ui: &mut Ui, state: &mut ViewState) {
             }
         };
         choice(ui, Shown::Model, "Model", true, "skinning and learnt corrections (1)");
-        choice(ui, Shown::Skinning, "Skinning", true, "skinning alone (2)");
+        choice(ui, Shown::Skinning, "Skinning", true, "plain skinning (2)");
         choice(ui, Shown::Truth, "Truth", has_truth, "the true shape (3); needs --truth FILE.glb");
         choice(
             ui,

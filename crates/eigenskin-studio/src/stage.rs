@@ -23,7 +23,7 @@ const LINES: Wireframe = Wireframe { colour: Vec3::new(0.01, 0.012, 0.02), opaci
 pub struct Stage {
     context: GpuContext,
     drivers: Evaluator,
-    /// α of skinning alone
+    /// component weights of plain skinning
     zeros: Vec<f32>,
     skin: SkinCompute,
     corrected: Posed,

@@ -1,5 +1,14 @@
 //! Example-based character skinning: learn from example shapes a small pose-dependent correction
 //! on top of ordinary skinning.
+//!
+//! | you want to | look at |
+//! |---|---|
+//! | do what the command does, from files to files, watched and stopped from outside | [`jobs`] |
+//! | read and write rigs, example sets and models | [`io`]; bytes in memory: [`gltf`] |
+//! | learn from examples in memory, and measure what was learnt | [`fit_examples`], [`evaluate_against`] |
+//! | pose a model | [`Evaluator`]; the fast one: [`packed`] |
+//!
+//! Programs of ten lines stand in `examples/`: fit, play, simulate, black_box.
 
 pub mod base;
 pub mod example_source;
@@ -15,10 +24,14 @@ pub mod text_table;
 
 pub use eigenskin_characters as characters;
 pub use eigenskin_core::{
+    Base, Evaluator, Example, ExampleSet, Model, Pose, Progress, Rig, Shape, Step, Unwatched,
+};
+pub use eigenskin_core::{
     articulation, bone_distance, bounding_sphere, closest_point, deformers, driver, evaluate, examples, glam,
     mesh, model, mover, nearest_name, packed, pose, progress, random, reference, rig, skeleton, skinning,
     vertex_groups, weights,
 };
+pub use eigenskin_fit::{Evaluation, Fit, FitError, Method, evaluate_against, fit_examples};
 pub use eigenskin_fit::{
     baselines, displacements, drivers, method, metrics, mirror, solve_weights, style, suggest, supports,
     transfer,

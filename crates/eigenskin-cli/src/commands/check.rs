@@ -106,7 +106,7 @@ fn print(output: &Output, args: &Args, job: &Inspect, found: &InspectOutcome) {
         output.item("examples", counted(examples.len(), "pose", "poses"));
     }
     if let (Some(model), Some(components), Some(most)) =
-        (&found.model, found.components, found.largest_tuple_count)
+        (&found.model, found.components, found.most_components_per_vertex)
     {
         let (components, layers) =
             (counted(components, "component", "components"), counted(model.layers, "layer", "layers"));

@@ -112,7 +112,7 @@ fn print(output: &Output, outcome: &TransferOutcome) {
             "{} of {} components, at most {} at any vertex; vertices at most {} from the model's surface",
             transferred.model.component_count(),
             transferred.source_components,
-            transferred.model.most_tuples_per_vertex(),
+            transferred.model.most_components_per_vertex(),
             figure(outcome.largest_gap()),
         ),
     );

@@ -33,7 +33,7 @@ pub struct Args {
     /// Play this clip of the file
     #[arg(long, value_name = "NAME", conflicts_with = "pose")]
     clip: Option<String>,
-    /// Stand still at this time of --clip, seconds
+    /// Freeze at this time of --clip, seconds
     #[arg(long, value_name = "S", requires = "clip")]
     time: Option<f64>,
     /// Begin in a pose of a JSON file

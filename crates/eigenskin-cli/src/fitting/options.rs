@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use eigenskin::base::BaseChoice;
 use eigenskin::driver::Kernel;
-use eigenskin::drivers::{RbfParams, Ridge, TailChoice, Width};
+use eigenskin::drivers::{RbfParams, Smoothing, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::jobs::fit::Wanted;
 use eigenskin::method::{self, Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
@@ -28,18 +28,18 @@ pub struct MethodArgs {
     /// [default: auto]
     #[arg(long, value_parser = parse_width, hide_short_help = true, help_heading = "Learning")]
     width: Option<Width>,
-    /// How far examples may give way to smoothness: a number, 0 for exact, or auto (exact unless
-    /// examples are many and contradictory; for parameterization: by cross-validation) [default: auto, 0
-    /// for pose space deformation]
-    #[arg(long, value_parser = parse_ridge, hide_short_help = true, help_heading = "Learning")]
-    ridge: Option<Ridge>,
-    /// How far corrections may leave their range over the examples (share of it), or none [default:
-    /// 0.5, none for pose space deformation]
+    /// Smoothing of the drivers; 0 passes exactly through every example. A number, or auto (0 unless
+    /// examples are many and contradict each other; for parameterization: by cross-validation) [default:
+    /// auto, 0 for pose space deformation]
+    #[arg(long, value_parser = parse_smoothing, hide_short_help = true, help_heading = "Learning")]
+    smoothing: Option<Smoothing>,
+    /// How far component weights may go beyond the examples' range, as a share of it, or none
+    /// [default: 0.5, none for pose space deformation]
     #[arg(long, value_parser = parse_clamp, hide_short_help = true, help_heading = "Learning")]
     clamp: Option<ClampArg>,
-    /// What the corrections sit on: rigid, linear, dual-quaternion, or a box file (.toml), a chain of
-    /// deformers [default: what the examples were pulled back through, else linear]
-    #[arg(long, value_name = "BOX", value_parser = clap::value_parser!(BaseChoice), help_heading = "Learning")]
+    /// The base, which corrections are added to: rigid, linear, dual-quaternion, or a deformer-stack file
+    /// (.toml) [default: what the examples were pulled back through, else linear]
+    #[arg(long, value_name = "BASE", value_parser = clap::value_parser!(BaseChoice), help_heading = "Learning")]
     base: Option<BaseChoice>,
     /// Leave normals to plain skinning
     #[arg(long, hide_short_help = true, help_heading = "Learning")]
@@ -63,7 +63,7 @@ pub enum Method {
     WeightedPsd,
     /// few signals per part of the skin, interpolated over the joints that drive it
     Parameterization,
-    /// tries the methods, kernels, ridges and budgets, and takes what predicts left-out examples best
+    /// tries the methods, kernels, smoothing and budgets, and takes what predicts left-out examples best
     Auto,
 }
 
@@ -84,7 +84,7 @@ impl Method {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of --method eigenskin")]
 pub struct EigenSkinArgs {
-    /// Displacement tuples that any vertex may carry [default: 10, unless --per-joint is given]
+    /// Most components that may move one vertex [default: 10, unless --per-joint is given]
     #[arg(long, value_name = "N")]
     per_vertex: Option<usize>,
     /// Components of every joint: the paper's equal split
@@ -140,7 +140,7 @@ pub fn check_options(options: &[WorksWith]) -> Result<()> {
 }
 
 impl MethodArgs {
-    /// What the corrections sit on, if that was said.
+    /// The base, if that was said.
     pub fn base(&self) -> Option<&BaseChoice> {
         self.base.as_ref()
     }
@@ -191,7 +191,7 @@ impl MethodArgs {
         let kernels = [
             ("--kernel", self.kernel.is_some()),
             ("--width", self.width.is_some()),
-            ("--ridge", self.ridge.is_some()),
+            ("--smoothing", self.smoothing.is_some()),
         ];
         self.psd.check_interpolation(&kernels)?;
         let params = PsdParams {
@@ -199,21 +199,21 @@ impl MethodArgs {
             normals: !self.no_normals,
             ..PsdParams::default()
         };
-        let rbf = self.interpolation(Ridge::Fixed(0.0));
+        let rbf = self.interpolation(Smoothing::Fixed(0.0));
         Ok(method::Method::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
     }
 
-    fn interpolation(&self, ridge: Ridge) -> RbfParams {
+    fn interpolation(&self, smoothing: Smoothing) -> RbfParams {
         RbfParams {
             kernel: self.kernel.unwrap_or(Kernel::Gaussian),
             width: self.width.clone().unwrap_or(Width::LeaveOneOut),
-            ridge: self.ridge.unwrap_or(ridge),
+            smoothing: self.smoothing.unwrap_or(smoothing),
             tail: TailChoice::Automatic,
         }
     }
 
     fn parameterization_params(&self) -> ParameterizationParams {
-        let interpolation = self.interpolation(Ridge::Automatic);
+        let interpolation = self.interpolation(Smoothing::Automatic);
         let kernel = self.kernel.unwrap_or(Kernel::ThinPlate);
         self.parameterization.params(ParameterizationParams {
             interpolation: RbfParams { kernel, ..interpolation },
@@ -225,7 +225,7 @@ impl MethodArgs {
 
     fn eigenskin_params(&self) -> EigenSkinParams {
         self.eigenskin.params(EigenSkinParams {
-            interpolation: self.interpolation(Ridge::Automatic),
+            interpolation: self.interpolation(Smoothing::Automatic),
             normals: !self.no_normals,
             clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
             ..EigenSkinParams::default()
@@ -284,12 +284,13 @@ fn parse_width(text: &str) -> Result<Width, String> {
     }
 }
 
-fn parse_ridge(text: &str) -> Result<Ridge, String> {
+fn parse_smoothing(text: &str) -> Result<Smoothing, String> {
     match text {
-        "auto" => Ok(Ridge::Automatic),
-        number => {
-            number.parse().map(Ridge::Fixed).map_err(|_| "give a number such as 0.01, or auto".to_string())
-        }
+        "auto" => Ok(Smoothing::Automatic),
+        number => number
+            .parse()
+            .map(Smoothing::Fixed)
+            .map_err(|_| "give a number such as 0.01, or auto".to_string()),
     }
 }
 

@@ -28,13 +28,13 @@ pub fn print_parts(output: &Output, learnt: &ParameterizationReport) {
                 part.vertex_count.to_string(),
                 part.signal_count.to_string(),
                 format!("{:.2} %", 100.0 * part.energy_kept),
-                figure(part.ridge),
+                figure(part.smoothing),
                 part.cross_validation.map_or("–".to_string(), |error| format!("{error:.3}")),
             ]
         })
         .collect();
     output.line("");
-    let head = ["part", "driven by", "vertices", "signals", "energy", "ridge", "unseen"];
+    let head = ["part", "driven by", "vertices", "signals", "energy", "smoothing", "unseen"];
     for line in table::lines(&head, &rows) {
         output.line(line);
     }

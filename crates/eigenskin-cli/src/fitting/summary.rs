@@ -23,7 +23,7 @@ pub fn print(output: &Output, outcome: &FitOutcome) {
         format!(
             "{} of {of}, at most {} at any vertex; {} morph targets",
             counted(fit.model.component_count(), "component", "components"),
-            fit.model.most_tuples_per_vertex(),
+            fit.model.most_components_per_vertex(),
             written.targets,
         ),
     );

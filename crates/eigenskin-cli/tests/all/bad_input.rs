@@ -122,7 +122,7 @@ fn two_shapes_at_one_pose() {
     let double = |b: &mut Bundle| {
         b.joint_world[3] = b.joint_world[1].clone();
     };
-    spoilt_examples(double, &["pose 1", "pose 3", "same pose", "ridge"]);
+    spoilt_examples(double, &["pose 1", "pose 3", "same pose", "smoothing"]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn parameters_that_make_no_sense() {
         ["fit", path.to_str().unwrap(), "--examples", path.to_str().unwrap(), "-o", model.to_str().unwrap()];
     for (extra, word) in [
         (["--width", "-1"], "width"),
-        (["--ridge", "NaN"], "ridge"),
+        (["--smoothing", "NaN"], "smoothing"),
         (["--support-threshold", "2"], "threshold"),
         (["--clamp", "-3"], "clamp"),
         (["--frames", "100:"], "--frames"),

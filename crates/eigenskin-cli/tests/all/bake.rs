@@ -273,7 +273,7 @@ fn budgets_are_kept() {
     assert!(report["budget"]["error_is_met"] == false && (error - best).abs() < 1e-9);
     // With the other limits: one tuple at any vertex.
     let (report, targets, _) = fit(&["--per-vertex", "1", "--max-targets", "2"]);
-    assert!(report["largest_tuple_count"].as_u64().unwrap() <= 1 && targets <= 2);
+    assert!(report["most_components_per_vertex"].as_u64().unwrap() <= 1 && targets <= 2);
 
     let output = eigenskin(&["fit", &rig, "--examples", &examples, "-o", text(&model), "--max-bytes", "100"]);
     let said = String::from_utf8_lossy(&output.stderr).to_string();

@@ -17,7 +17,7 @@ fn demo_reaches_its_figures_and_writes_its_files() {
     let report = json_of(&[&["demo", "--out", out.to_str().unwrap()][..], &SMALL_DEMO].concat());
     assert!(number(&report, "/held_out_single_joint/relative_error") <= 0.3);
     assert!(number(&report, "/held_out_multi_joint/relative_error") <= 0.4);
-    assert!(number(&report, "/fit/largest_tuple_count") <= 10.0);
+    assert!(number(&report, "/fit/most_components_per_vertex") <= 10.0);
     assert_eq!(number(&report, "/held_out_multi_joint/vertices"), 752.0);
 
     // 20 degrees of freedom twice and 16 of all joints, as many of one joint between them, 6 named poses and a random one: kept or named.

@@ -20,7 +20,7 @@ fn a_motion_is_fitted_and_evaluated() {
     let figures = json_of(&fit);
     assert_eq!(figures["method"], "parameterization");
     assert!(number(&figures["training"]["relative_error"]) < 0.2, "{figures}");
-    assert!(figures["largest_tuple_count"].as_u64().unwrap() <= 12);
+    assert!(figures["most_components_per_vertex"].as_u64().unwrap() <= 12);
     let parts = figures["parts"].as_array().unwrap();
     assert!(!parts.is_empty() && parts.iter().all(|part| number(&part["energy_kept"]) > 0.5));
     let evaluated = json_of(&["evaluate", &model, "--truth", &bar]);

@@ -277,7 +277,7 @@ fn bad_names_and_examples_are_refused_by_name() {
     });
     let message = lewis.refused_with(&rig, &twice, &psd);
     assert!(["\"smile\"", "\"grin\"", "vertex 7"].iter().all(|word| message.contains(word)), "{message}");
-    // A ridge lets them meet half-way.
+    // Smoothing lets them meet half-way.
     let model = lewis.text("compromise.glb");
     let fit = json_of(&[
         "fit",
@@ -288,7 +288,7 @@ fn bad_names_and_examples_are_refused_by_name() {
         &model,
         "--method",
         "psd",
-        "--ridge",
+        "--smoothing",
         "0.001",
         "--width",
         "0.5",

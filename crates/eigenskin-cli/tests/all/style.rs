@@ -137,7 +137,7 @@ fn a_model_is_learnt_from_the_result() {
     let figures = folder.json(&["--model", "--per-vertex", "3"]);
     assert_eq!(figures["model"]["method"], "eigenskin");
     let model = read_model(folder.path("y2.glb")).unwrap().1;
-    assert!(model.component_count() > 0 && model.most_tuples_per_vertex() <= 3);
+    assert!(model.component_count() > 0 && model.most_components_per_vertex() <= 3);
     folder.json(&[]);
     let (y2, model) = (folder.path("y2.glb"), folder.path("model.glb"));
     let y1 = folder.path("y1.glb");

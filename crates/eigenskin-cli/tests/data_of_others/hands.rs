@@ -71,7 +71,7 @@ fn fem_hand_reproduces_the_reference_figures() {
     }
     let (fit, _, on_held_out) = run(&["--per-vertex", "10"]);
     assert!(number(&fit, "/rest_space_error") <= 0.20);
-    assert!(number(&fit, "/largest_tuple_count") <= 10.0);
+    assert!(number(&fit, "/most_components_per_vertex") <= 10.0);
     let angle = |who: &str| number(&on_held_out, &format!("/normal_angle_deg/{who}"));
     assert!(angle("model_mean") < angle("skinning_mean"));
 }

@@ -56,7 +56,7 @@ pub enum BlackBoxError {
     Cancelled(#[from] Cancelled),
 }
 
-/// What the corrections sit on.
+/// What corrections are added to.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Base {
     /// a skinning in closed form
@@ -82,7 +82,7 @@ impl Base {
         }
     }
 
-    /// The skinning, or linear blending for chains of deformers: what comparisons sit on, which would
+    /// The skinning, or linear blending for chains of deformers: the base of comparisons, which would
     /// cost too much through a chain, or could not ask another program.
     pub fn closed_form(&self) -> BaseSkinning {
         self.skinning().unwrap_or(BaseSkinning::LinearBlend)

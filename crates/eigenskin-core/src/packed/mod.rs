@@ -87,7 +87,7 @@ pub struct PackReport {
 pub enum PackError {
     /// A chain of deformers moves vertices together; there is no map per vertex to blend.
     #[error(
-        "the model sits on the deformers {name:?}, which have no map per vertex; pack a model that was fitted on a skinning, or use the reference evaluator"
+        "the model's base is the deformer stack {name:?}, which have no map per vertex; pack a model that was fitted on a skinning, or use the reference evaluator"
     )]
     Deformers {
         /// name of the chain

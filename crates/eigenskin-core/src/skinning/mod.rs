@@ -14,7 +14,7 @@ use crate::parallel::map_indices;
 use crate::pose::Pose;
 use crate::rig::Rig;
 
-/// What the corrections sit on.
+/// What corrections are added to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BaseSkinning {
     /// every vertex follows its heaviest joint
@@ -59,7 +59,7 @@ impl Conditioning {
     }
 }
 
-/// What a skinning alone makes of the rest shape in a pose, `vertex`.
+/// What plain skinning makes of the rest shape in a pose, `vertex`.
 pub fn skinned_shape(base: BaseSkinning, rig: &Rig, pose: &Pose) -> Vec<Vec3> {
     let skinning = PosedSkinning::new(base, rig, pose);
     let rest = rig.mesh().positions().iter().enumerate();

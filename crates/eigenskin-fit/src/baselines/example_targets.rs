@@ -8,7 +8,7 @@ use glam::Vec3;
 
 use super::{blended, carry_with_root, displacements_from_root};
 use crate::displacements::skinned_displacements;
-use crate::drivers::{RbfError, RbfParams, Ridge, Samples, Width, fit_rbf};
+use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Width, fit_rbf};
 use crate::method::{FitError, Interpolated, feature_groups, isometric_coordinates};
 use crate::numeric::Matrix;
 use eigenskin_core::driver::{Driver, Interpolant};
@@ -53,7 +53,7 @@ pub struct ShapeInterpolation {
 }
 
 /// What makes a nearly singular system solvable; the examples give way by about this share.
-const RESCUE_RIDGE: f64 = 1e-6;
+const RESCUE_SMOOTHING: f64 = 1e-6;
 
 impl PoseWeights {
     /// Learns the weights of examples of which no two share a pose and none is at rest
@@ -195,7 +195,8 @@ fn cardinal_driver(
     let coordinates = field_coordinates(fields);
     let chosen = fit_rbf(samples, &coordinates, interpolation, progress).or_else(|error| match error {
         RbfError::Singular { .. } => {
-            let rescued = RbfParams { ridge: Ridge::Fixed(RESCUE_RIDGE), ..interpolation.clone() };
+            let rescued =
+                RbfParams { smoothing: Smoothing::Fixed(RESCUE_SMOOTHING), ..interpolation.clone() };
             fit_rbf(samples, &coordinates, &rescued, progress)
         }
         RbfError::BadParameter { .. } | RbfError::Cancelled(_) => Err(error),
@@ -208,7 +209,7 @@ fn cardinal_driver(
     for example in 0..count {
         identity[(example + 1) * count + example] = 1.0;
     }
-    let exact = RbfParams { width, ridge: Ridge::Fixed(chosen.ridge), ..interpolation.clone() };
+    let exact = RbfParams { width, smoothing: Smoothing::Fixed(chosen.smoothing), ..interpolation.clone() };
     // Not clamped: weights of opposite signs cancel each other between examples.
     Ok(fit_rbf(samples, &identity, &exact, progress)?.driver)
 }

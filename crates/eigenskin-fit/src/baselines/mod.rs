@@ -29,7 +29,7 @@ pub use psd::{UnmeasuredMethod, add_leave_one_out, psd_baselines};
 /// A way to pose a skin that models are compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Baseline {
-    /// skinning alone
+    /// plain skinning
     Skinning(BaseSkinning),
     /// [`LinearMap`]
     LinearMap,
@@ -56,8 +56,8 @@ pub struct MethodErrors {
     pub method: Baseline,
     /// displacement fields
     pub fields: usize,
-    /// displacement tuples at any vertex
-    pub most_tuples: usize,
+    /// most components that move one vertex
+    pub most_per_vertex: usize,
     /// bytes of what it stores beyond the rig, as plain `f32`
     pub bytes: usize,
     /// `set`
@@ -178,7 +178,7 @@ fn of_fields(
     let vertices = sets.first().map_or(0, |set| set.rig().vertex_count());
     let bytes = fields * vertices * size_of::<Vec3>();
     let on = errors_on(sets, linear, shape, progress)?;
-    Ok(MethodErrors { method, fields, most_tuples: fields, bytes, on })
+    Ok(MethodErrors { method, fields, most_per_vertex: fields, bytes, on })
 }
 
 fn of_model(
@@ -188,11 +188,11 @@ fn of_model(
     linear: &[ErrorSummary],
     progress: &dyn Progress,
 ) -> Result<MethodErrors, Cancelled> {
-    let (fields, most_tuples) = (model.component_count(), model.most_tuples_per_vertex());
+    let (fields, most_per_vertex) = (model.component_count(), model.most_components_per_vertex());
     let bytes = displacement_bytes(&model);
     let model = Arc::new(model);
     let on = errors_on(sets, linear, |pose| posed(&model, pose), progress)?;
-    Ok(MethodErrors { method, fields, most_tuples, bytes, on })
+    Ok(MethodErrors { method, fields, most_per_vertex, bytes, on })
 }
 
 fn errors_on(

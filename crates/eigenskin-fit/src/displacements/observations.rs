@@ -54,7 +54,7 @@ impl From<PullBackError> for ObservationsError {
 }
 
 impl Observations {
-    /// Of a set in memory. With `allow_compromise` (a ridge), equal poses may have different shapes.
+    /// Of a set in memory. With `allow_compromise` (smoothing), equal poses may have different shapes.
     ///
     /// ```
     /// use eigenskin_core::deformers::Base;

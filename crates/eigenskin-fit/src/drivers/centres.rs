@@ -1,4 +1,4 @@
-//! Interpolation on fewer centres than samples: least squares with a ridge, for motions of
+//! Interpolation on fewer centres than samples: least squares with smoothing, for motions of
 //! hundreds or thousands of frames.
 //!
 //! Kernels and tail have their value at rest taken away, so that rest stays exact:
@@ -8,15 +8,15 @@
 //! The coefficients keep the side conditions of the tail at the centres, so that thin plates end
 //! in their linear part far outside.
 
-use super::rbf::{INTERPOLATING, RIDGES, polynomials_at, spanned};
+use super::rbf::{INTERPOLATING, SMOOTHINGS, polynomials_at, spanned};
 use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Tail};
 use eigenskin_core::progress::Progress;
 
-use super::{RbfError, RbfFit, RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
+use super::{RbfError, RbfFit, RbfParams, Samples, Smoothing, TailChoice, Width, fit_rbf};
 use crate::numeric::{Matrix, least_squares, symmetric_eigen};
 
-/// Without any ridge, crowded centres would cancel each other.
-const LEAST_RIDGE: f64 = 1e-10;
+/// Without any smoothing, crowded centres would cancel each other.
+const LEAST_SMOOTHING: f64 = 1e-10;
 /// Widths that are tried.
 const WIDTHS: usize = 8;
 
@@ -32,26 +32,32 @@ pub fn fit_rbf_on_centres(
     if samples.count() <= most_centres.max(2) {
         return fit_rbf(samples, values, params, progress);
     }
-    let ridges = match params.ridge {
-        Ridge::Automatic => RIDGES.to_vec(),
-        Ridge::Fixed(ridge) if ridge.is_finite() && ridge >= 0.0 => vec![ridge.max(LEAST_RIDGE)],
-        Ridge::Fixed(value) => {
-            return Err(RbfError::BadParameter { what: "the ridge", bound: "that is not negative", value });
+    let smoothings = match params.smoothing {
+        Smoothing::Automatic => SMOOTHINGS.to_vec(),
+        Smoothing::Fixed(smoothing) if smoothing.is_finite() && smoothing >= 0.0 => {
+            vec![smoothing.max(LEAST_SMOOTHING)]
+        }
+        Smoothing::Fixed(value) => {
+            return Err(RbfError::BadParameter {
+                what: "the smoothing",
+                bound: "that is not negative",
+                value,
+            });
         }
     };
     let problem = Problem::new(samples, values, params, most_centres.max(2));
     let widths = problem.widths(params)?;
     let mut best: Option<RbfFit> = None;
     for &width in &widths {
-        for &ridge in &ridges {
+        for &smoothing in &smoothings {
             progress.doing(INTERPOLATING)?;
-            let next = problem.solve(width, ridge);
+            let next = problem.solve(width, smoothing);
             if best.as_ref().is_none_or(|best| next.leave_one_out < best.leave_one_out) {
                 best = Some(next);
             }
         }
     }
-    Ok(best.unwrap_or_else(|| problem.solve(1.0, LEAST_RIDGE)))
+    Ok(best.unwrap_or_else(|| problem.solve(1.0, LEAST_SMOOTHING)))
 }
 
 /// Samples far from each other: rest, then again and again the one furthest from all before.
@@ -131,17 +137,17 @@ impl<'a> Problem<'a> {
         Ok((0..WIDTHS).map(|step| furthest * 0.02f64.powf(step as f64 / (WIDTHS - 1) as f64)).collect())
     }
 
-    fn solve(&self, width: f64, ridge: f64) -> RbfFit {
+    fn solve(&self, width: f64, smoothing: f64) -> RbfFit {
         let (count, centre_count) = (self.distances.nrows(), self.distances.ncols());
         let kernel = |s: usize, c: usize| self.params.kernel.value(self.distances[(s, c)], width);
         let away = Matrix::from_fn(count, centre_count, |s, c| kernel(s, c) - kernel(0, c)) * &self.free;
         let (free, slopes) = (self.free.ncols(), self.slopes.ncols());
-        // Below the samples, one row per coefficient: its square costs the ridge.
+        // Below the samples, one row per coefficient: its square costs the smoothing.
         let matrix =
             Matrix::from_fn(count + free, free + slopes, |row, column| match (row < count, column < free) {
                 (true, true) => away[(row, column)],
                 (true, false) => self.slopes[(row, column - free)],
-                (false, true) if row - count == column => ridge.sqrt(),
+                (false, true) if row - count == column => smoothing.sqrt(),
                 (false, _) => 0.0,
             });
         let outputs = self.values.ncols();
@@ -182,7 +188,7 @@ impl<'a> Problem<'a> {
             clamp: Clamp::None,
         };
         let leave_one_out = (sum / (count - 1) as f64).sqrt();
-        RbfFit { driver, ridge, condition: solved.condition, leave_one_out }
+        RbfFit { driver, smoothing, condition: solved.condition, leave_one_out }
     }
 }
 

@@ -10,5 +10,5 @@ pub(crate) use centres::fit_rbf_on_centres;
 pub(crate) use clamp::clamp_beyond;
 pub(crate) use outputs::with_outputs;
 pub(crate) use rbf::MANY;
-pub use rbf::{RbfError, RbfFit, RbfParams, Ridge, TailChoice, Width, fit_rbf};
+pub use rbf::{RbfError, RbfFit, RbfParams, Smoothing, TailChoice, Width, fit_rbf};
 pub use samples::Samples;

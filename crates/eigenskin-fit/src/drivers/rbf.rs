@@ -5,7 +5,7 @@
 //! ⎣  Qᵀ    0 ⎦ ⎣     tail     ⎦ = ⎣   0    ⎦
 //! ```
 //! Φ is not always positive definite (geodesic distances, widths that differ per centre), hence
-//! pivoted LU. R is the ridge: zero in the row of rest, so that rest stays exact while examples
+//! pivoted LU. R is the smoothing (a smoothing): zero in the row of rest, so that rest stays exact while examples
 //! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
 
 use rayon::prelude::*;
@@ -26,8 +26,8 @@ pub struct RbfParams {
     pub kernel: Kernel,
     /// width of the kernels; default by leave-one-out
     pub width: Width,
-    /// how far examples may give way; default automatic
-    pub ridge: Ridge,
+    /// how much smoothing; default automatic
+    pub smoothing: Smoothing,
     /// polynomial part; default the least that the kernel needs
     pub tail: TailChoice,
 }
@@ -37,18 +37,18 @@ impl Default for RbfParams {
         Self {
             kernel: Kernel::Gaussian,
             width: Width::LeaveOneOut,
-            ridge: Ridge::Automatic,
+            smoothing: Smoothing::Automatic,
             tail: TailChoice::Automatic,
         }
     }
 }
 
-/// How far examples may give way: a number added to the diagonal of Φ, where φ(0) is 1 for the
+/// How much smoothing: a number added to the diagonal of Φ, where φ(0) is 1 for the
 /// kernels that decay.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Ridge {
-    /// Exact, unless there are many examples (more than 20), the width is automatic too, and a ridge
+pub enum Smoothing {
+    /// Exact, unless there are many examples (more than 20), the width is automatic too, and smoothing
     /// takes a quarter off the leave-one-out error: crowded, contradictory motion data.
     #[serde(with = "auto")]
     Automatic,
@@ -58,8 +58,8 @@ pub enum Ridge {
 
 /// Up to this number, examples are taken to be made with care and are hit exactly.
 pub(crate) const MANY: usize = 20;
-/// What an automatic ridge tries.
-pub(super) const RIDGES: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
+/// What automatic smoothing tries.
+pub(super) const SMOOTHINGS: [f64; 4] = [1e-8, 1e-6, 1e-4, 1e-2];
 
 /// The width of the kernels, in feature units (radians for rotations).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,8 +94,8 @@ pub enum TailChoice {
 pub struct RbfFit {
     /// from a pose to one coordinate per output
     pub driver: Driver,
-    /// what examples may give way by; 0 is exact
-    pub ridge: f64,
+    /// smoothing; 0 passes exactly through every example
+    pub smoothing: f64,
     /// 1-norm condition number of the system
     pub condition: f64,
     /// √(mean over samples of ‖leave-one-out error‖²), rest not left out, in the values' unit;
@@ -108,7 +108,7 @@ pub struct RbfFit {
 pub enum RbfError {
     /// Two samples are (nearly) one.
     #[error(
-        "poses {first} and {second} are too close for exact interpolation (condition {condition:.1e}); leave one out or give a ridge such as 0.001"
+        "poses {first} and {second} are too close for exact interpolation (condition {condition:.1e}); leave one out or give smoothing such as 0.001"
     )]
     Singular {
         /// the closest pair: the one
@@ -118,7 +118,7 @@ pub enum RbfError {
         /// condition of the system
         condition: f64,
     },
-    /// A width or ridge that makes no sense.
+    /// A width or smoothing that makes no sense.
     #[error("{what} must be a finite number {bound}, not {value}")]
     BadParameter {
         /// which one
@@ -169,10 +169,10 @@ pub fn fit_rbf(
     progress.doing(INTERPOLATING)?;
     let count = samples.count();
     let bad = |what, bound, value| Err(RbfError::BadParameter { what, bound, value });
-    let exact_or_given = match params.ridge {
-        Ridge::Automatic => 0.0,
-        Ridge::Fixed(ridge) if ridge.is_finite() && ridge >= 0.0 => ridge,
-        Ridge::Fixed(ridge) => return bad("the ridge", "that is not negative", ridge),
+    let exact_or_given = match params.smoothing {
+        Smoothing::Automatic => 0.0,
+        Smoothing::Fixed(smoothing) if smoothing.is_finite() && smoothing >= 0.0 => smoothing,
+        Smoothing::Fixed(smoothing) => return bad("the smoothing", "that is not negative", smoothing),
     };
     let given = match &params.width {
         Width::LeaveOneOut => &[][..],
@@ -188,14 +188,15 @@ pub fn fit_rbf(
         Width::PerCentre(widths) => system.solve(widths.clone(), exact_or_given),
         Width::LeaveOneOut => {
             let exact = system.best_width(exact_or_given, progress)?;
-            let ridges = if params.ridge == Ridge::Automatic && count > MANY { &RIDGES[..] } else { &[] };
-            let with_ridge: Vec<Solution> = ridges
+            let smoothings =
+                if params.smoothing == Smoothing::Automatic && count > MANY { &SMOOTHINGS[..] } else { &[] };
+            let with_smoothing: Vec<Solution> = smoothings
                 .iter()
-                .map(|&ridge| system.best_width(ridge, progress))
+                .map(|&smoothing| system.best_width(smoothing, progress))
                 .collect::<Result<_, Cancelled>>()?;
-            let with_ridge =
-                with_ridge.into_iter().min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
-            match with_ridge {
+            let with_smoothing =
+                with_smoothing.into_iter().min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
+            match with_smoothing {
                 Some(other) if other.leave_one_out < 0.75 * exact.leave_one_out => other,
                 _ => exact,
             }
@@ -225,7 +226,7 @@ struct System<'a> {
 
 struct Solution {
     widths: Vec<f64>,
-    ridge: f64,
+    smoothing: f64,
     /// `(sample + tail term) × output`
     unknowns: Matrix,
     condition: f64,
@@ -249,13 +250,13 @@ impl<'a> System<'a> {
         }
     }
 
-    fn solve(&self, widths: Vec<f64>, ridge: f64) -> Solution {
+    fn solve(&self, widths: Vec<f64>, smoothing: f64) -> Solution {
         let (count, terms) = (self.tail_basis.nrows(), self.tail_basis.ncols());
         let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
             match (row < count, column < count) {
                 (true, true) => {
-                    let ridge = if row == column && row != 0 { ridge } else { 0.0 };
-                    self.params.kernel.value(self.distances[(row, column)], widths[column]) + ridge
+                    let smoothing = if row == column && row != 0 { smoothing } else { 0.0 };
+                    self.params.kernel.value(self.distances[(row, column)], widths[column]) + smoothing
                 }
                 (true, false) => self.tail_basis[(row, column - count)],
                 (false, true) => self.tail_basis[(column, row - count)],
@@ -275,17 +276,17 @@ impl<'a> System<'a> {
             }
         }
         let leave_one_out = if count > 2 { (sum / (count - 1) as f64).sqrt() } else { 0.0 };
-        Solution { widths, ridge, unknowns, condition: inverse.condition, leave_one_out }
+        Solution { widths, smoothing, unknowns, condition: inverse.condition, leave_one_out }
     }
 
     /// The width with the smallest leave-one-out error among those of comfortable condition, on
     /// a fixed grid from half the smallest to the largest distance: wider kernels are polynomials
     /// in disguise, which run away outside the examples.
-    fn best_width(&self, ridge: f64, progress: &dyn Progress) -> Result<Solution, Cancelled> {
+    fn best_width(&self, smoothing: f64, progress: &dyn Progress) -> Result<Solution, Cancelled> {
         const STEPS: usize = 32;
         let count = self.samples.count();
         if !self.params.kernel.has_width() {
-            return Ok(self.solve(vec![1.0; count], ridge));
+            return Ok(self.solve(vec![1.0; count], smoothing));
         }
         let (mut nearest, mut furthest) = (f64::INFINITY, 0.0f64);
         for a in 0..count {
@@ -298,7 +299,7 @@ impl<'a> System<'a> {
             }
         }
         if !nearest.is_finite() {
-            return Ok(self.solve(vec![1.0; count], ridge));
+            return Ok(self.solve(vec![1.0; count], smoothing));
         }
         let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
         let mut best: Option<Solution> = None;
@@ -307,7 +308,7 @@ impl<'a> System<'a> {
             .map(|step| {
                 progress.doing(INTERPOLATING)?;
                 let width = low * (high / low).powf(step as f64 / STEPS as f64);
-                Ok(self.solve(vec![width; count], ridge))
+                Ok(self.solve(vec![width; count], smoothing))
             })
             .collect::<Result<_, Cancelled>>()?;
         for next in solutions {
@@ -323,7 +324,7 @@ impl<'a> System<'a> {
                 best = Some(next);
             }
         }
-        Ok(best.unwrap_or_else(|| self.solve(vec![1.0; count], ridge)))
+        Ok(best.unwrap_or_else(|| self.solve(vec![1.0; count], smoothing)))
     }
 
     fn into_fit(self, solution: Solution) -> RbfFit {
@@ -353,7 +354,7 @@ impl<'a> System<'a> {
         };
         RbfFit {
             driver,
-            ridge: solution.ridge,
+            smoothing: solution.smoothing,
             condition: solution.condition,
             leave_one_out: solution.leave_one_out,
         }

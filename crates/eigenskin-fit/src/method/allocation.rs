@@ -18,7 +18,7 @@ use crate::supports::JointSupport;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Budget {
-    /// displacement tuples at any vertex; default 10, as fitted a GeForce 3 (EigenSkin §2.5)
+    /// most components that may move one vertex; default 10, as fitted a GeForce 3 (EigenSkin §2.5)
     pub per_vertex: Option<usize>,
     /// components of any one joint
     pub per_joint: Option<usize>,

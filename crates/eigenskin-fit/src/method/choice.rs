@@ -1,8 +1,8 @@
 //! Choosing a method: what predicts left-out examples best.
 //!
-//! 1. Every method is tried on the same folds, on equal terms: none may carry more at a vertex than
+//! 1. Every method is tried on the same folds, on equal terms: none may move a vertex by more components than
 //!    another.
-//! 2. Kernels, ridges and budgets of the best one are tried after that; each must pay.
+//! 2. Kernels, smoothing and budgets of the best one are tried after that; each must pay.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::{
     Coupling, EigenSkinParams, FitError, Method, ParameterizationParams, PsdParams, fit, fit_examples,
 };
 use crate::displacements::Observations;
-use crate::drivers::Ridge;
+use crate::drivers::Smoothing;
 use crate::during::During;
 use crate::metrics::evaluate_against;
 
@@ -66,8 +66,8 @@ pub struct Candidate {
 pub enum Refinement {
     /// another kernel
     Kernel(Kernel),
-    /// examples may give way
-    Ridge(f64),
+    /// smoothing
+    Smoothing(f64),
     /// another limit per vertex
     PerVertex(usize),
 }
@@ -79,7 +79,7 @@ impl Candidate {
         let refinement = match self.refinement {
             None => String::new(),
             Some(Refinement::Kernel(kernel)) => format!(", {} kernel", kernel.name()),
-            Some(Refinement::Ridge(ridge)) => format!(", ridge {ridge}"),
+            Some(Refinement::Smoothing(smoothing)) => format!(", smoothing {smoothing}"),
             Some(Refinement::PerVertex(limit)) => format!(", {limit} per vertex"),
         };
         format!("{}{coupled}{refinement}", self.method)
@@ -121,14 +121,14 @@ impl Serialize for Choice {
 
 /// Parts that examples are left out in.
 const FOLDS: usize = 4;
-/// A kernel or ridge other than the default must lower the error to this share.
+/// A kernel or smoothing other than the default must lower the error to this share.
 const PAYS: f64 = 0.97;
 /// A smaller budget may raise the error to this share.
 const AS_GOOD: f64 = 1.02;
 /// A larger one must lower it to this share.
 const MUCH_BETTER: f64 = 0.9;
 
-/// Tries methods, then kernels, ridges and (unless `budget_is_given`) budgets of the best one. `start` is
+/// Tries methods, then kernels, smoothing and (unless `budget_is_given`) budgets of the best one. `start` is
 /// how EigenSkin would learn; its limit per vertex and its normals hold for the others too.
 ///
 /// ```
@@ -263,7 +263,7 @@ fn methods(
     let fitted =
         seen.map_err(FitError::from).and_then(|seen| fit(&seen, &psd.method, most_components, progress));
     match fitted {
-        Ok(fit) if fit.model.most_tuples_per_vertex() <= limit => attempts.push(psd),
+        Ok(fit) if fit.model.most_components_per_vertex() <= limit => attempts.push(psd),
         Err(FitError::Cancelled(cancelled)) => return Err(cancelled.into()),
         Ok(_) | Err(_) => {}
     }
@@ -286,10 +286,11 @@ fn refinements(best: &Attempt, budget_is_given: bool) -> Vec<(Attempt, f64)> {
             found.push((next, PAYS));
         }
     }
-    if params.coupling == Coupling::None && params.interpolation.ridge == Ridge::Automatic {
-        let ridge = 0.01;
-        let next =
-            variant(Refinement::Ridge(ridge), &|params| params.interpolation.ridge = Ridge::Fixed(ridge));
+    if params.coupling == Coupling::None && params.interpolation.smoothing == Smoothing::Automatic {
+        let smoothing = 0.01;
+        let next = variant(Refinement::Smoothing(smoothing), &|params| {
+            params.interpolation.smoothing = Smoothing::Fixed(smoothing);
+        });
         found.push((next, PAYS));
     }
     if let Some(limit) = params.budget.per_vertex.filter(|_| !budget_is_given) {

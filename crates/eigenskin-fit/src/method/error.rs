@@ -43,7 +43,7 @@ pub enum FitError {
         /// condition of the interpolation
         condition: f64,
     },
-    /// A width or ridge of the interpolation that makes no sense.
+    /// A width or smoothing of the interpolation that makes no sense.
     #[error(transparent)]
     Interpolation(RbfError),
     /// Another parameter that makes no sense.
@@ -120,7 +120,7 @@ pub enum FitError {
     #[error("widths per centre cannot be given to pose space deformation; name examples and their radii")]
     WidthPerCentre,
     /// Forward deltas on a chain of deformers.
-    #[error("forward deltas cannot sit on a chain of deformers; use inverse deltas")]
+    #[error("forward deltas cannot be added to a chain of deformers; use inverse deltas")]
     ForwardOnDeformers,
     /// Forward deltas of examples that are not in memory.
     #[error("forward deltas are taken of examples in memory; use inverse deltas")]

@@ -192,7 +192,7 @@ impl Method {
         }
     }
 
-    /// Whether one pose may have two shapes: a ridge finds something between them.
+    /// Whether one pose may have two shapes: smoothing finds something between them.
     pub fn allows_compromise(&self) -> bool {
         match self {
             Self::EigenSkin(params) => params.allows_compromise(),

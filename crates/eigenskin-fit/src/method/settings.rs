@@ -58,7 +58,7 @@ impl Serialize for Fit {
             learnt: &'a Learnt,
             merged: Vec<&'a str>,
             components: usize,
-            largest_tuple_count: usize,
+            most_components_per_vertex: usize,
         }
         let told = Told {
             method: self.learnt.method(),
@@ -66,7 +66,7 @@ impl Serialize for Fit {
             learnt: &self.learnt,
             merged: self.merged.iter().map(|merged| merged.name.as_str()).collect(),
             components: self.model.component_count(),
-            largest_tuple_count: self.model.most_tuples_per_vertex(),
+            most_components_per_vertex: self.model.most_components_per_vertex(),
         };
         told.serialize(serializer)
     }

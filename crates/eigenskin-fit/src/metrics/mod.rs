@@ -159,7 +159,7 @@ pub fn evaluate_each<E: From<Cancelled> + Send>(
     Ok(tally.evaluation())
 }
 
-/// The same for a model that sits on a black box, asked pose after pose.
+/// The same for a model whose base is a black box, asked pose after pose.
 pub fn evaluate_through(
     model: &Arc<Model>,
     black_box: &mut dyn BlackBox,

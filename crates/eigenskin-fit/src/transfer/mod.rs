@@ -30,7 +30,7 @@ pub use correspondence::Correspondence;
 pub struct TransferParams {
     /// components that the target may have; default: no limit
     pub budget: Budget,
-    /// transfer the skin weights too: corrections then sit on the weights they were learnt with. Without,
+    /// transfer the skin weights too: corrections are then added to the weights they were learnt with. Without,
     /// the target keeps its own, and every difference between the two is an error. Default: true
     pub weights: bool,
     /// how much of the mean over a vertex's surface counts where that is larger than a source
@@ -75,7 +75,7 @@ impl Serialize for TransferredModel {
         let told = Told {
             components: self.model.component_count(),
             source_components: self.source_components,
-            most_per_vertex: self.model.most_tuples_per_vertex(),
+            most_per_vertex: self.model.most_components_per_vertex(),
             vertices: gaps.len(),
             largest_gap: gaps.iter().copied().fold(0.0, f64::max),
             against: self.correspondence.against,

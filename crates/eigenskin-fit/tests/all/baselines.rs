@@ -14,7 +14,7 @@ use eigenskin_fit::baselines::{
     Baseline, ExampleTargets, LinearMap, MethodErrors, PoseWeights, ShapeInterpolation, learnt_baselines,
     skinning_baselines,
 };
-use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
+use eigenskin_fit::drivers::{RbfParams, Smoothing, Width};
 use eigenskin_fit::method::EigenSkinParams;
 use eigenskin_fit::metrics::evaluate_against;
 
@@ -157,7 +157,7 @@ fn whole_examples_blend_as_computed_by_hand() {
     let set = ExampleSet::new(rig.clone(), examples).unwrap();
     let width = 0.7;
     let interpolation =
-        RbfParams { width: Width::Fixed(width), ridge: Ridge::Fixed(0.0), ..RbfParams::default() };
+        RbfParams { width: Width::Fixed(width), smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() };
     let pose_weights = PoseWeights::fit(&set, BaseSkinning::LinearBlend, &interpolation, &Unwatched).unwrap();
     let targets =
         ExampleTargets::new(&set, BaseSkinning::LinearBlend, pose_weights.clone(), &Unwatched).unwrap();
@@ -277,7 +277,7 @@ fn rows_agree_with_the_evaluation() {
     assert!(two.bytes <= 6 * 12 * rig.vertex_count());
     // One whole field per example, at every vertex, hits the examples.
     for row in [shapes, targets] {
-        assert_eq!((row.fields, row.most_tuples), (16, 16));
+        assert_eq!((row.fields, row.most_per_vertex), (16, 16));
         assert_eq!(row.bytes, 16 * 12 * rig.vertex_count());
         assert!(row.on[0].relative_error.unwrap() < 1e-4, "{:?}", row.on[0]);
     }

@@ -182,7 +182,7 @@ fn budgets_hold_for_joints_and_pairs_together() {
     for limit in 0..6 {
         let budget = Budget { per_vertex: Some(limit), per_joint: None, total: Some(5) };
         let fit = learn(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap();
-        assert!(fit.model.most_tuples_per_vertex() <= limit && fit.model.component_count() <= 5);
+        assert!(fit.model.most_components_per_vertex() <= limit && fit.model.component_count() <= 5);
     }
 }
 

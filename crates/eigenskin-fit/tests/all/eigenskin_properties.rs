@@ -13,7 +13,7 @@ use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
-use eigenskin_fit::drivers::{RbfParams, Ridge};
+use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::{Budget, EigenSkinParams, FitError};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::supports::{Border, SupportParams};
@@ -46,10 +46,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn rest_stays_rest_with_any_ridge(ridge in prop_oneof![Just(0.0), 1e-6f64..1e3], kernel in kernel()) {
+    fn rest_stays_rest_with_any_smoothing(smoothing in prop_oneof![Just(0.0), 1e-6f64..1e3], kernel in kernel()) {
         let rig = tube();
         let params = EigenSkinParams {
-            interpolation: RbfParams { ridge: Ridge::Fixed(ridge), kernel, ..RbfParams::default() },
+            interpolation: RbfParams { smoothing: Smoothing::Fixed(smoothing), kernel, ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
         let model = Arc::new(learn(&sweeps(&rig), &params).unwrap().model);
@@ -60,13 +60,13 @@ proptest! {
     }
 
     #[test]
-    fn all_components_without_ridge_give_the_examples(kernel in kernel(), base in prop::sample::select(vec![BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid])) {
+    fn all_components_without_smoothing_give_the_examples(kernel in kernel(), base in prop::sample::select(vec![BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion, BaseSkinning::Rigid])) {
         let rig = tube();
         let set = sweeps(&rig);
         let params = EigenSkinParams {
             support: SupportParams { threshold: Some(0.0), border: Border::Hard },
             budget: unlimited(),
-            interpolation: RbfParams { kernel, ridge: Ridge::Fixed(0.0), ..RbfParams::default() },
+            interpolation: RbfParams { kernel, smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
         let model = Arc::new(learn_on(&base.into(), &set, &params).unwrap().model);
@@ -124,7 +124,7 @@ proptest! {
             learn(&set, &EigenSkinParams { budget, ..EigenSkinParams::default() }).unwrap()
         };
         let (less, more) = (fit(limit), fit(limit + 1));
-        prop_assert!(less.model.most_tuples_per_vertex() <= limit);
+        prop_assert!(less.model.most_components_per_vertex() <= limit);
         prop_assert!(more.learnt.eigenskin().unwrap().rest_space_error <= less.learnt.eigenskin().unwrap().rest_space_error + 1e-9);
     }
 }
@@ -204,8 +204,8 @@ fn same_pose_rule() {
             .collect();
         ExampleSet::new(rig.clone(), examples).unwrap()
     };
-    let fit = |set: &ExampleSet, ridge: f64| {
-        let interpolation = RbfParams { ridge: Ridge::Fixed(ridge), ..RbfParams::default() };
+    let fit = |set: &ExampleSet, smoothing: f64| {
+        let interpolation = RbfParams { smoothing: Smoothing::Fixed(smoothing), ..RbfParams::default() };
         learn(set, &EigenSkinParams { interpolation, ..EigenSkinParams::default() })
     };
     // Rest within tolerance, and a repetition, are merged and listed.
@@ -218,7 +218,7 @@ fn same_pose_rule() {
     assert!(
         matches!(fit(&moved, 0.0), Err(FitError::Examples(ExamplesError::MovedAtRest { name, vertex: 5, .. })) if name == "still")
     );
-    // Two shapes at one pose: an error that names both, or a compromise with a ridge.
+    // Two shapes at one pose: an error that names both, or a compromise with smoothing.
     let conflict = make(&[("a", 0.5, 0.0), ("b", 0.5, 0.1)]);
     let error = fit(&conflict, 0.0).unwrap_err().to_string();
     assert!(error.contains("\"a\"") && error.contains("\"b\"") && error.contains("vertex 5"), "{error}");
@@ -301,7 +301,7 @@ fn regions_shrink_where_that_uses_the_limit_better() {
         "{}",
         open.learnt.eigenskin().unwrap().support_threshold
     );
-    assert!(open.model.most_tuples_per_vertex() <= 3 && open.model.component_count() > 20);
+    assert!(open.model.most_components_per_vertex() <= 3 && open.model.component_count() > 20);
     // What is left is the 4.5 % of all other skin.
     assert!(
         open.learnt.eigenskin().unwrap().rest_space_error

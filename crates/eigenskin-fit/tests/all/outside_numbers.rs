@@ -4,7 +4,7 @@ use eigenskin_core::driver::{FeatureGroup, Kernel};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skeleton::Skeleton;
-use eigenskin_fit::drivers::{RbfParams, Ridge, Samples, TailChoice, Width, fit_rbf};
+use eigenskin_fit::drivers::{RbfParams, Samples, Smoothing, TailChoice, Width, fit_rbf};
 use serde_json::Value;
 
 fn fixture(text: &str) -> Value {
@@ -40,7 +40,7 @@ fn interpolation_equals_scipys() {
         let params = RbfParams {
             kernel,
             width: Width::Fixed(case["width"].as_f64().unwrap()),
-            ridge: Ridge::Fixed(case["ridge"].as_f64().unwrap()),
+            smoothing: Smoothing::Fixed(case["ridge"].as_f64().unwrap()),
             tail: match case["degree"].as_i64().unwrap() {
                 -1 => TailChoice::None,
                 0 => TailChoice::Constant,
@@ -73,9 +73,9 @@ fn leave_one_out_equals_refitting() {
     assert!((found - expected).abs() < 1e-7 * expected, "{found} instead of {expected}");
 }
 
-/// With a ridge and a tail the closed form still equals refitting, and rest is never left out.
+/// With smoothing and a tail the closed form still equals refitting, and rest is never left out.
 #[test]
-fn leave_one_out_with_ridge_and_tail_equals_refitting() {
+fn leave_one_out_with_smoothing_and_tail_equals_refitting() {
     let data = fixture(include_str!("../fixtures/rbf.json"));
     let all_rows = rows(&data["samples"]);
     let all_values = rows(&data["values"]);
@@ -83,7 +83,7 @@ fn leave_one_out_with_ridge_and_tail_equals_refitting() {
     let params = RbfParams {
         kernel: Kernel::ThinPlate,
         width: Width::Fixed(1.0),
-        ridge: Ridge::Fixed(0.02),
+        smoothing: Smoothing::Fixed(0.02),
         tail: TailChoice::Linear,
     };
     let found = fit_rbf(&samples, &all_values.concat(), &params, &Unwatched).unwrap().leave_one_out;
@@ -123,15 +123,15 @@ fn coinciding_samples_are_refused() {
     let samples = two_controls(&[vec![0.5, 0.0], vec![0.7, 0.1], vec![0.5, 0.0]]);
     let error = fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &RbfParams::default(), &Unwatched).unwrap_err();
     assert!(error.to_string().contains("poses 1 and 3"), "{error}");
-    let ridged = RbfParams { ridge: Ridge::Fixed(1e-3), ..RbfParams::default() };
-    assert!(fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &ridged, &Unwatched).is_ok());
+    let smoothed = RbfParams { smoothing: Smoothing::Fixed(1e-3), ..RbfParams::default() };
+    assert!(fit_rbf(&samples, &[0.0, 1.0, 2.0, 3.0], &smoothed, &Unwatched).is_ok());
 }
 
 /// Many samples of a function that also depends on something unseen, as motion data have them:
-/// exact interpolation predicts left-out ones badly, and an automatic ridge is taken. Few samples
+/// exact interpolation predicts left-out ones badly, and automatic smoothing is taken. Few samples
 /// are always hit exactly. Rest stays exact either way.
 #[test]
-fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
+fn contradictory_motion_gets_a_smoothing_and_few_examples_do_not() {
     let fit = |count: u32| {
         let along = |i: u32| (f64::from(i) * 0.618_034).fract();
         let across = |i: u32| 0.002 * (f64::from(i) * 0.414_214).fract();
@@ -141,8 +141,8 @@ fn contradictory_motion_gets_a_ridge_and_few_examples_do_not() {
         fit_rbf(&two_controls(&rows), &values, &RbfParams::default(), &Unwatched).unwrap()
     };
     let (crowded, few) = (fit(30), fit(12));
-    assert!(crowded.ridge > 0.0);
-    assert_eq!(few.ridge, 0.0);
+    assert!(crowded.smoothing > 0.0);
+    assert_eq!(few.smoothing, 0.0);
     for fit in [crowded, few] {
         let mut out = [1.0];
         fit.driver.evaluate_features(&[0.0, 0.0], &[0.0, 0.0], &mut out);

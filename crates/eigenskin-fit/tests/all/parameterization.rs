@@ -20,7 +20,7 @@ use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_fit::displacements::skinned_displacements;
-use eigenskin_fit::drivers::{RbfParams, Ridge};
+use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::IcaParams;
 use eigenskin_fit::method::{FitError, ParameterizationParams, SignalBasis};
 use eigenskin_fit::metrics::evaluate_against;
@@ -57,7 +57,7 @@ fn exact() -> ParameterizationParams {
         signals_per_vertex: None,
         interpolation: RbfParams {
             kernel: Kernel::ThinPlate,
-            ridge: Ridge::Fixed(0.0),
+            smoothing: Smoothing::Fixed(0.0),
             ..RbfParams::default()
         },
         ..ParameterizationParams::default()
@@ -86,7 +86,7 @@ fn examples_and_rest_are_met() {
     for params in [exact(), ParameterizationParams::default()] {
         let fit = learn(&set, &params).unwrap();
         let rest = shape(&fit.model, &rig.rest_pose());
-        assert!(furthest(&rest, rig.mesh().positions()) < 1e-6 * 6.0, "rest stays hard, also with a ridge");
+        assert!(furthest(&rest, rig.mesh().positions()) < 1e-6 * 6.0, "rest stays hard, also with smoothing");
     }
 }
 
@@ -128,7 +128,7 @@ fn no_vertex_has_more_signals_than_allowed() {
         let params =
             ParameterizationParams { signals_per_vertex: Some(limit), ..ParameterizationParams::default() };
         let fit = learn(&set, &params).unwrap();
-        assert!(fit.model.most_tuples_per_vertex() <= limit);
+        assert!(fit.model.most_components_per_vertex() <= limit);
         let whole = learn(&set, &ParameterizationParams { parts: Some(1), ..params }).unwrap();
         let of =
             |model| evaluate_against(&Arc::new(model), &set, &Unwatched).unwrap().relative_error.unwrap();
@@ -363,7 +363,7 @@ fn coordinates_may_have_signals_of_their_own() {
         ..ParameterizationParams::default()
     };
     let fit = learn(&set, &params).unwrap();
-    assert!(fit.model.most_tuples_per_vertex() <= 12);
+    assert!(fit.model.most_components_per_vertex() <= 12);
     for layer in fit.model.layers() {
         for component in 0..layer.component_count() {
             let field = layer.basis.component_positions(component, layer.support.len());
@@ -437,10 +437,10 @@ fn senseless_parameters_are_refused() {
         (ParameterizationParams { clamp_margin: Some(f64::NAN), ..good() }, "clamp"),
         (
             ParameterizationParams {
-                interpolation: RbfParams { ridge: Ridge::Fixed(-1.0), ..RbfParams::default() },
+                interpolation: RbfParams { smoothing: Smoothing::Fixed(-1.0), ..RbfParams::default() },
                 ..good()
             },
-            "ridge",
+            "smoothing",
         ),
     ] {
         let message = learn(&set, &params).unwrap_err().to_string();

@@ -12,7 +12,7 @@ use eigenskin_core::glam::{DMat3, DVec3, Vec3};
 use eigenskin_core::model::{Frame, Model};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_fit::drivers::{RbfParams, Ridge};
+use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin_fit::method::{Fit, FitError, PsdParams};
 use proptest::prelude::*;
@@ -271,7 +271,7 @@ fn weights_can_be_clamped() {
     let set = sweeps(&tube());
     let linear = PsdInterpolation::Rbf(RbfParams {
         kernel: eigenskin_core::driver::Kernel::ThinPlate,
-        ridge: Ridge::Fixed(0.0),
+        smoothing: Smoothing::Fixed(0.0),
         ..RbfParams::default()
     });
     let far = pose(set.rig(), DVec3::Y * 2.9, DVec3::Z * 2.9, 9.0);

@@ -9,7 +9,7 @@ use eigenskin_core::driver::{FeatureScale, Representation};
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::glam::DVec3;
 use eigenskin_core::model::Frame;
-use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
+use eigenskin_fit::drivers::{RbfParams, Smoothing, Width};
 use eigenskin_fit::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin_fit::method::{FitError, PsdParams};
 
@@ -42,10 +42,11 @@ fn bad_examples_are_refused_by_name() {
     let merged =
         fit(vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 1e-5), pushed("r", 0.0, 1e-5)]).unwrap().merged;
     assert_eq!(merged.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["b", "r"]);
-    // A ridge allows the compromise.
-    let ridge = PsdInterpolation::Rbf(RbfParams { ridge: Ridge::Fixed(1e-3), ..RbfParams::default() });
+    // Smoothing allows the compromise.
+    let smoothing =
+        PsdInterpolation::Rbf(RbfParams { smoothing: Smoothing::Fixed(1e-3), ..RbfParams::default() });
     let set = ExampleSet::new(rig.clone(), vec![pushed("a", 0.5, 0.0), pushed("b", 0.5, 0.1)]).unwrap();
-    let params = PsdParams { interpolation: ridge, ..PsdParams::default() };
+    let params = PsdParams { interpolation: smoothing, ..PsdParams::default() };
     let model = Arc::new(learn(&set, &params).unwrap().model);
     let between = shape(&model, &set.examples()[0].pose)[5].z - set.examples()[0].positions[5].z;
     assert!((between - 0.05).abs() < 0.005, "{between}");

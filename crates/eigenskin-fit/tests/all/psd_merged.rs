@@ -13,7 +13,7 @@ use eigenskin_core::model::{Frame, Model};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::baselines::{Baseline, add_leave_one_out, psd_baselines, skinning_baselines};
 use eigenskin_fit::displacements::Observations;
-use eigenskin_fit::drivers::{RbfParams, Ridge};
+use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::{
     DeltaSpace, EigenSkinParams, FitError, Method, PrototypeParams, PsdInterpolation, PsdParams, fit,
 };
@@ -39,7 +39,7 @@ fn fewer_fields_lose_gradually_and_all_of_them_nothing() {
     let set = layered();
     let thin_plates = PsdInterpolation::Rbf(RbfParams {
         kernel: Kernel::ThinPlate,
-        ridge: Ridge::Fixed(0.0),
+        smoothing: Smoothing::Fixed(0.0),
         ..RbfParams::default()
     });
     let shepard = PsdInterpolation::Shepard { power: 2.0, epsilon: 0.0 };

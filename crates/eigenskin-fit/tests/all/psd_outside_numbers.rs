@@ -12,7 +12,7 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
+use eigenskin_fit::drivers::{RbfParams, Smoothing, Width};
 use eigenskin_fit::method::PsdInterpolation;
 use eigenskin_fit::method::PsdParams;
 use serde_json::Value;
@@ -60,7 +60,7 @@ fn weights_and_vertices_agree_with_scipy() {
         let rbf = RbfParams {
             kernel,
             width: Width::Fixed(case["width"].as_f64().unwrap()),
-            ridge: Ridge::Fixed(0.0),
+            smoothing: Smoothing::Fixed(0.0),
             ..RbfParams::default()
         };
         let params = PsdParams { interpolation: PsdInterpolation::Rbf(rbf), ..PsdParams::default() };

@@ -17,7 +17,7 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::{Influence, SkinWeights};
-use eigenskin_fit::drivers::{RbfParams, Ridge};
+use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::PsdParams;
 use eigenskin_fit::method::{DeltaSpace, PsdInterpolation};
 
@@ -246,7 +246,7 @@ fn faces_need_no_joints() {
         expression(&rig, "amused", &[0.5, 0.5], [0.1, 0.2, 0.1]),
     ];
     let kernels = [Kernel::Gaussian, Kernel::ThinPlate, Kernel::WendlandC2].map(|kernel| {
-        PsdInterpolation::Rbf(RbfParams { kernel, ridge: Ridge::Fixed(0.0), ..RbfParams::default() })
+        PsdInterpolation::Rbf(RbfParams { kernel, smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() })
     });
     for interpolation in kernels.into_iter().chain([PsdInterpolation::Shepard { power: 2.0, epsilon: 0.0 }]) {
         let model = face_model(&rig, examples.clone(), interpolation);

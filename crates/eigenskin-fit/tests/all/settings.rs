@@ -9,7 +9,7 @@ use eigenskin_core::glam::{DMat3, DVec3};
 use eigenskin_core::model::Frame;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::black_box::InversionParams;
-use eigenskin_fit::drivers::{RbfParams, Ridge, TailChoice, Width};
+use eigenskin_fit::drivers::{RbfParams, Smoothing, TailChoice, Width};
 use eigenskin_fit::method::{
     Budget, Coupling, DeltaSpace, EigenSkinParams, IcaParams, Limits, Method, ParameterizationParams,
     PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
@@ -29,7 +29,7 @@ fn again<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(settings
     assert_eq!(serde_json::from_str::<T>(&written).unwrap(), *settings, "{written}");
 }
 
-/// All kernels, widths, ridges and tails.
+/// All kernels, widths, smoothings and tails.
 fn interpolations() -> Vec<RbfParams> {
     let widths = [Width::LeaveOneOut, Width::Fixed(0.7), Width::PerCentre(vec![0.5, 1.0])];
     let tails = [TailChoice::Automatic, TailChoice::None, TailChoice::Constant, TailChoice::Linear];
@@ -39,7 +39,7 @@ fn interpolations() -> Vec<RbfParams> {
         .map(|(index, kernel)| RbfParams {
             kernel,
             width: widths[index % 3].clone(),
-            ridge: if index % 2 == 0 { Ridge::Automatic } else { Ridge::Fixed(0.01) },
+            smoothing: if index % 2 == 0 { Smoothing::Automatic } else { Smoothing::Fixed(0.01) },
             tail: tails[index % 4],
         })
         .collect()
@@ -136,14 +136,14 @@ fn settings_are_written_as_people_type_them() {
     assert_eq!(written["method"], "weighted-psd");
     assert_eq!(written["deltas"], "inverse");
     assert_eq!(written["order"], "narrow-first");
-    assert_eq!(written["interpolation"]["rbf"]["ridge"], 0.0);
+    assert_eq!(written["interpolation"]["rbf"]["smoothing"], 0.0);
 
     let typed = json!({
         "method": "eigenskin",
         "coupling": "additive",
         "support": { "border": "hard" },
         "budget": { "per_vertex": 6 },
-        "interpolation": { "kernel": "thin-plate", "width": "auto", "ridge": 0.01 },
+        "interpolation": { "kernel": "thin-plate", "width": "auto", "smoothing": 0.01 },
         "clamp_margin": null,
     });
     let Method::EigenSkin(params) = method(typed).unwrap() else { panic!("another method") };
@@ -151,7 +151,7 @@ fn settings_are_written_as_people_type_them() {
     assert_eq!(params.support, SupportParams { border: Border::Hard, ..SupportParams::default() });
     assert_eq!(params.budget, Budget { per_vertex: Some(6), ..Budget::default() });
     let interpolation =
-        RbfParams { kernel: Kernel::ThinPlate, ridge: Ridge::Fixed(0.01), ..RbfParams::default() };
+        RbfParams { kernel: Kernel::ThinPlate, smoothing: Smoothing::Fixed(0.01), ..RbfParams::default() };
     assert_eq!((params.interpolation, params.clamp_margin), (interpolation, None));
     for kernel in Kernel::ALL {
         assert_eq!(to_value(RbfParams { kernel, ..RbfParams::default() }).unwrap()["kernel"], kernel.name());
@@ -161,7 +161,7 @@ fn settings_are_written_as_people_type_them() {
     }
     for (settings, named) in [
         (json!({ "method": "auto" }), "auto"),
-        (json!({ "method": "psd", "ridge": 1.0 }), "ridge"),
+        (json!({ "method": "psd", "smoothing": 1.0 }), "smoothing"),
         (json!({ "method": "eigenskin", "interpolation": { "kernel": "bell" } }), "bell"),
     ] {
         let refused = method(settings).unwrap_err().to_string();
@@ -174,7 +174,7 @@ fn settings_are_written_as_people_type_them() {
 fn fits_are_told_by_the_same_names() {
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     let set = layered();
-    let common = ["merged", "components", "largest_tuple_count"];
+    let common = ["merged", "components", "most_components_per_vertex"];
     let told = to_value(learn(&set, &EigenSkinParams::default()).unwrap()).unwrap();
     let own = ["method", "examples", "rest_space_error", "support_threshold", "joints", "coupling"];
     assert_eq!(keys(&told), [&own[..], &common].concat());
@@ -186,16 +186,16 @@ fn fits_are_told_by_the_same_names() {
         "components",
         "singular_values",
         "width",
-        "ridge",
+        "smoothing",
         "condition",
         "leave_one_out",
     ];
     assert_eq!(keys(&told["joints"][0]), joint);
     let coupling = [
         "multi_joint_examples",
-        "ridge",
+        "smoothing",
         "width_factor",
-        "ridge_curve",
+        "smoothing_curve",
         "additive_left_out_error",
         "coupled_left_out_error",
         "tried_pairs",
@@ -224,7 +224,7 @@ fn fits_are_told_by_the_same_names() {
         "energy_kept",
         "energies",
         "centres",
-        "ridge",
+        "smoothing",
         "condition",
         "cross_validation",
     ];

@@ -53,7 +53,7 @@ fn coarse_levels_are_nearly_as_good_as_fitted_ones() {
         let params = TransferParams { budget: within(Some(per_vertex)), ..TransferParams::default() };
         let transferred = transfer_model(&model, &coarse.rig, &params, &[], &Unwatched).unwrap();
         let seconds = start.elapsed().as_secs_f64();
-        assert!(transferred.model.most_tuples_per_vertex() <= per_vertex);
+        assert!(transferred.model.most_components_per_vertex() <= per_vertex);
         let error = evaluate_against(&Arc::new(transferred.model.clone()), &held_out, &Unwatched).unwrap();
         println!(
             "{triangles} triangles, {per_vertex} per vertex: skinning {:.4}, fitted {:.4}, transferred {:.4} of 100 ({:.3} ×), {} of {} components, {seconds:.2} s",

@@ -52,7 +52,7 @@ fn the_stored_models_give_the_stored_shapes() {
         let expected = stored(&case.name);
         let glb = std::fs::read(folder().join(&expected.model)).unwrap();
         let (_, model) = model_of(document(&glb)).unwrap();
-        let mut evaluator = Evaluator::new(model.into());
+        let mut evaluator = Evaluator::new(model);
         for wanted in &expected.poses {
             let pose = wanted.pose(evaluator.model()).unwrap();
             let mut positions = vec![Vec3::ZERO; wanted.positions.len()];

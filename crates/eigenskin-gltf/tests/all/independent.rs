@@ -29,7 +29,7 @@ fn a_stock_viewer_agrees_with_the_evaluator() {
         let bytes = glb(&case).unwrap();
         let viewer = Viewer::open(&bytes);
         let (file, model) = model_of(document(&bytes)).unwrap();
-        let mut evaluator = Evaluator::new(model.into());
+        let mut evaluator = Evaluator::new(model);
         let size = file.rig().mesh().size();
         for key in 0..case.poses.len() {
             let pose = file.sample(&file.clips()[0], key as f64);

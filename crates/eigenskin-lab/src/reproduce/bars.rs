@@ -70,7 +70,7 @@ impl Motion {
     }
 }
 
-/// A character in poses, by skinning alone.
+/// A character in poses, by plain skinning.
 pub fn skinned(character: &Character, poses: &[Pose], base: BaseSkinning) -> Result<ExampleSet> {
     let rig = &character.rig;
     let example = |(index, pose): (usize, &Pose)| {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 use eigenskin::characters::mouth_expressions;
 use eigenskin::driver::Kernel;
-use eigenskin::drivers::{RbfParams, Ridge};
+use eigenskin::drivers::{RbfParams, Smoothing};
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
@@ -126,7 +126,7 @@ impl Measured {
             }
         }
         let thin_plates =
-            RbfParams { kernel: Kernel::ThinPlate, ridge: Ridge::Fixed(0.0), ..RbfParams::default() };
+            RbfParams { kernel: Kernel::ThinPlate, smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() };
         let ways = [
             ("Gaussians", PsdInterpolation::default()),
             ("thin plates", PsdInterpolation::Rbf(thin_plates)),

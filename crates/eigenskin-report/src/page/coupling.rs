@@ -34,23 +34,23 @@ pub(super) fn section(report: &Report) -> Markup {
                     (counted(coupling.pairs.len(), "pair", "pairs")) " of " (coupling.tried_pairs) " coupled."
                 }
             }
-            @if coupling.ridge_curve.len() > 1 {
+            @if coupling.smoothing_curve.len() > 1 {
                 (key(&[("model", false, "chosen"), ("skinning", true, "tried")]))
             }
             div.charts {
-                @if coupling.ridge_curve.len() > 1 { (svg(&ridge_chart(coupling))) }
+                @if coupling.smoothing_curve.len() > 1 { (svg(&smoothing_chart(coupling))) }
                 @if !coupling.pairs.is_empty() { (pair_table(coupling)) }
             }
         }
     }
 }
 
-/// How far poses may give way to smoothness, and what each ridge leaves of poses it has not seen.
-fn ridge_chart(coupling: &CouplingReport) -> DotChart {
-    let rows = coupling.ridge_curve.iter().map(|&(ridge, error)| {
-        let chosen = ridge == coupling.ridge;
+/// What each amount of smoothing leaves of poses it has not seen.
+fn smoothing_chart(coupling: &CouplingReport) -> DotChart {
+    let rows = coupling.smoothing_curve.iter().map(|&(smoothing, error)| {
+        let chosen = smoothing == coupling.smoothing;
         DotRow {
-            label: if ridge == 0.0 { "0, exact".to_string() } else { format!("{ridge:.0e}") },
+            label: if smoothing == 0.0 { "0, exact".to_string() } else { format!("{smoothing:.0e}") },
             joined: false,
             dots: vec![Dot {
                 value: error,
@@ -61,8 +61,8 @@ fn ridge_chart(coupling: &CouplingReport) -> DotChart {
         }
     });
     DotChart {
-        title: "Error by ridge, single joints only".to_string(),
-        description: format!("The ridge that was chosen is {}.", figure(coupling.ridge)),
+        title: "Error by smoothing, single joints only".to_string(),
+        description: format!("The smoothing that was chosen is {}.", figure(coupling.smoothing)),
         axis: "share of the displacements left on left-out poses".to_string(),
         logarithmic: false,
         without_dots: "",

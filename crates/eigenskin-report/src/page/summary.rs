@@ -86,7 +86,7 @@ pub(super) fn tiles(report: &Report) -> Markup {
             div {
                 dt { "Displacements that a vertex has at most" }
                 dd {
-                    (report.model.most_tuples_per_vertex())
+                    (report.model.most_components_per_vertex())
                     @let [one, many] = if report.psd().is_some() {
                         ["field", "fields"]
                     } else if report.signals.is_some() {

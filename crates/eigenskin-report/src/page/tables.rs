@@ -13,7 +13,7 @@ struct Row {
     name: String,
     is_ours: bool,
     fields: String,
-    most_tuples: String,
+    most_per_vertex: String,
     bytes: String,
     /// `set`: rmse and ratio
     errors: Vec<Option<(String, String)>>,
@@ -66,7 +66,7 @@ pub(super) fn methods(report: &Report) -> Markup {
                                     td { (ratio) }
                                 }
                                 td.first { (row.fields) }
-                                td { (row.most_tuples) }
+                                td { (row.most_per_vertex) }
                                 td { (row.bytes) }
                             }
                         }
@@ -159,7 +159,7 @@ fn row_of(report: &Report, method: &MethodErrors) -> Row {
         name: name_of(method.method),
         is_ours: false,
         fields: or_dash(method.fields.to_string()),
-        most_tuples: or_dash(method.most_tuples.to_string()),
+        most_per_vertex: or_dash(method.most_per_vertex.to_string()),
         bytes: or_dash(bytes(method.bytes)),
         errors: (0..report.sets.len())
             .map(|set| {
@@ -181,7 +181,7 @@ fn our_row(report: &Report) -> Row {
         name: "this model".to_string(),
         is_ours: true,
         fields: model.component_count().to_string(),
-        most_tuples: model.most_tuples_per_vertex().to_string(),
+        most_per_vertex: model.most_components_per_vertex().to_string(),
         bytes: bytes(displacement_bytes(model)),
         errors: report
             .sets

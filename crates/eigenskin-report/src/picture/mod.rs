@@ -92,7 +92,7 @@ pub enum Background {
     /// Dark letters on white, as on paper.
     #[default]
     Light,
-    /// Light letters on near black.
+    /// Dark background.
     Dark,
 }
 

@@ -214,7 +214,7 @@ fn numbers_are_those_of_the_evaluation() {
         assert_eq!(linear[column + 1], "1.000");
     }
     assert_eq!(ours[4], data.fit.model.component_count().to_string());
-    assert_eq!(ours[5], data.fit.model.most_tuples_per_vertex().to_string());
+    assert_eq!(ours[5], data.fit.model.most_components_per_vertex().to_string());
     let angles = data.on_held_out.normal_angles;
     let shown = &page[page.find("id=\"normals\"").unwrap()..];
     assert_eq!(

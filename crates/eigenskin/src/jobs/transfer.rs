@@ -257,7 +257,7 @@ impl Serialize for TransferOutcome {
         Figures {
             components: model.component_count(),
             source_components: *source_components,
-            most_per_vertex: model.most_tuples_per_vertex(),
+            most_per_vertex: model.most_components_per_vertex(),
             targets: self.written.targets,
             bytes: self.written.bytes,
             vertices: correspondence.gaps().len(),

@@ -89,7 +89,7 @@ fn by_signals(
     evaluation: &Evaluation,
     progress: &dyn Progress,
 ) -> Result<Vec<SignalsTrial>, Cancelled> {
-    let reached = fit.model.most_tuples_per_vertex();
+    let reached = fit.model.most_components_per_vertex();
     let own = params.signals_per_vertex.map_or(reached, |limit| limit.min(reached));
     let mut trials = vec![SignalsTrial {
         signals: own,

@@ -83,7 +83,7 @@ fn all_methods_are_told_by_the_same_names() {
         assert_eq!(told["method"], name);
         assert_eq!(told["components"], outcome.model().component_count());
         assert_eq!((&told["bytes"], &told["auto"]), (&json!(outcome.glb.len()), &json!(null)));
-        for key in ["examples", "merged", "largest_tuple_count", "training", "targets", "warnings"] {
+        for key in ["examples", "merged", "most_components_per_vertex", "training", "targets", "warnings"] {
             assert!(!told[key].is_null(), "{name}: {key}");
         }
     }

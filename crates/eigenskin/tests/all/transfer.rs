@@ -44,7 +44,7 @@ fn relative_error(outcome: &TransferOutcome) -> f64 {
 fn a_coarse_arm_gets_the_model_of_a_fine_one() {
     let job = to_coarse(TransferSettings { per_vertex: Some(3), ..TransferSettings::default() });
     let outcome = job.run(&Unwatched).unwrap();
-    assert!(outcome.transferred.model.most_tuples_per_vertex() <= 3);
+    assert!(outcome.transferred.model.most_components_per_vertex() <= 3);
     let error = relative_error(&outcome);
     assert!(error < 0.5, "{error}");
     let json = serde_json::to_value(&outcome).unwrap();

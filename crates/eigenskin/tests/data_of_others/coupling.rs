@@ -42,7 +42,7 @@ fn errors(train: &ExampleSet, held_out: &ExampleSet, budget: Budget) -> [f64; 3]
     VARIANTS.map(|coupling| {
         let fit = fit(train, coupling, budget);
         if let Some(limit) = budget.per_vertex {
-            assert!(fit.model.most_tuples_per_vertex() <= limit);
+            assert!(fit.model.most_components_per_vertex() <= limit);
         }
         if let Some(report) = fit
             .learnt

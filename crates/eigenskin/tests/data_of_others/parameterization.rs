@@ -56,18 +56,18 @@ fn frames_left_out_are_predicted() {
             );
             for part in &learnt.parts {
                 println!(
-                    "    {} {:?}: {} signals, ridge {}, cv {:.4?}, {} vertices, condition {:.1e}",
+                    "    {} {:?}: {} signals, smoothing {}, cv {:.4?}, {} vertices, condition {:.1e}",
                     part.name,
                     part.drivers,
                     part.signal_count,
-                    part.ridge,
+                    part.smoothing,
                     part.cross_validation,
                     part.vertex_count,
                     part.condition
                 );
             }
             if let Some(limit) = signals_per_vertex {
-                assert!(fit.model.most_tuples_per_vertex() <= limit);
+                assert!(fit.model.most_components_per_vertex() <= limit);
             }
             worst = worst.max(error / bound);
         }

@@ -26,7 +26,7 @@ fn errors(training: &ExampleSet, rig: &Arc<Rig>, held_out: &ExampleSet) -> [[f64
     let weighted = training.clone().for_rig(rig).unwrap();
     let fit = fit_examples(&weighted, &Base::default(), &params.into(), &Unwatched).unwrap();
     let model = Arc::new(fit.model);
-    assert!(model.most_tuples_per_vertex() <= 8);
+    assert!(model.most_components_per_vertex() <= 8);
     [training, held_out].map(|set| {
         let corrected = evaluate_against(&model, set, &Unwatched).unwrap().model;
         [skinning_error(rig, set, &Unwatched).unwrap().rmse_of_100, corrected.rmse_of_100]

@@ -2,7 +2,7 @@
 //!
 //! Of a joint's kernel φ: k(a, b) = φ(a, b) − φ(a, rest) − φ(rest, b) + φ(rest, rest), which is
 //! symmetric and zero as soon as a or b is rest. Of several joints: the product of their kernels.
-//! Functions are whitened: what a ridge then punishes is the size of the function itself.
+//! Functions are whitened: what smoothing then punishes is the size of the function itself.
 
 use crate::displacements::Observations;
 use crate::drivers::Samples;

@@ -22,14 +22,14 @@ pub struct Reach {
 /// coordinates (`layer`, `example` → `component`) meets what the examples do. With `current` fields
 /// (`layer` → `component × place`): the changes of them that meet what they leave.
 ///
-/// `ridge`: what a field must earn to be there, as a share of how much its coordinate varies.
+/// `smoothing`: what a field must earn to be there, as a share of how much its coordinate varies.
 pub fn fields_of_coordinates(
     reaches: &[Reach],
     coordinates: &[Vec<Vec<f64>>],
     examples: &[usize],
     observed: &Fields,
     current: Option<&[&[Vec3]]>,
-    ridge: f64,
+    smoothing: f64,
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Vec3>>, TileError> {
     let component_count = |layer: usize| coordinates[layer].first().map_or(0, Vec::len);
@@ -65,7 +65,7 @@ pub fn fields_of_coordinates(
                 .collect();
             let small = Matrix::from_fn(own.len(), own.len(), |a, b| {
                 let both = own[a].1 * own[b].1 * gram[(own[a].0, own[b].0)];
-                if a == b { both + ridge * gram[(own[a].0, own[a].0)] } else { both }
+                if a == b { both + smoothing * gram[(own[a].0, own[a].0)] } else { both }
             });
             let inverse = symmetric_pseudo_inverse(&small, 1e-12);
             for place in places {

@@ -54,7 +54,7 @@ fn driver(coupled: &Coupled, index: usize, clamp_margin: Option<f64>) -> Driver 
 }
 
 /// What a normal field must earn, as a share of how much its coordinate varies.
-const NORMAL_RIDGE: f64 = 1e-3;
+const NORMAL_SMOOTHING: f64 = 1e-3;
 
 /// Normal corrections on the positions' own coordinates, of all layers together: `block` →
 /// `component × vertex`.
@@ -79,7 +79,7 @@ fn normal_fields(
         &examples,
         &displacements.normals,
         None,
-        NORMAL_RIDGE,
+        NORMAL_SMOOTHING,
         progress,
     )
 }

@@ -75,13 +75,13 @@ const COUPLING: &str = "coupling joints";
 pub struct CouplingReport {
     /// examples that move several joints
     pub multi_joint_examples: usize,
-    /// what examples may give way by
-    pub ridge: f64,
+    /// smoothing
+    pub smoothing: f64,
     /// factor of the kernels' own widths that predicts left-out examples best
     pub width_factor: f64,
-    /// ridges that were tried, and the error of the sum of single joints on left-out examples
+    /// amounts of smoothing that were tried, and the error of the sum of single joints on left-out examples
     /// relative to their displacements
-    pub ridge_curve: Vec<(f64, f64)>,
+    pub smoothing_curve: Vec<(f64, f64)>,
     /// that error for the sum of single joints, within the budget
     #[serde(rename = "additive_left_out_error")]
     pub additive_error: f64,
@@ -176,7 +176,7 @@ pub(super) fn learn(
     let joints = regions.reports(&seen.rig, &alone).into_iter().enumerate();
     let joints = joints
         .map(|(index, report)| JointReport {
-            ridge: coupled.report.ridge,
+            smoothing: coupled.report.smoothing,
             component_count: kept(index),
             ..report
         })

@@ -39,7 +39,7 @@ const MOST_COMPONENTS: usize = 4;
 const MOST_FUNCTIONS: usize = 32;
 /// Examples that a pair's fields are found from; more are thinned out evenly.
 const MOST_FIELD_EXAMPLES: usize = 48;
-/// Ridge of pairs against that of single joints, and of threes against that of pairs: products of two
+/// Smoothing of pairs against that of single joints, and of threes against that of pairs: products of two
 /// functions that reach 2 reach 4, and what a sum can explain is left to the sum.
 const CAUTION: f64 = 4.0;
 /// A pair's residual components below this share of its strongest are noise.
@@ -185,7 +185,7 @@ pub fn predicted_gain(
     left: &mut [Vec<DVec3>],
     train: &[usize],
     test: &[usize],
-    ridge: f64,
+    smoothing: f64,
     subtract: bool,
     progress: &dyn Progress,
 ) -> Result<f64, Cancelled> {
@@ -209,7 +209,7 @@ pub fn predicted_gain(
         Matrix::from_fn(train.len(), basis.component_count(), |place, k| along(&left[train[place]], k));
     let mut gram = values.transpose() * &values;
     for f in 0..functions.count() {
-        gram[(f, f)] += ridge * block.caution;
+        gram[(f, f)] += smoothing * block.caution;
     }
     let coefficients = solve_positive(&gram, &(values.transpose() * &observed));
     let alpha = |example: usize, k: usize| -> f64 {

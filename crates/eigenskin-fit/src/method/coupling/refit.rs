@@ -1,7 +1,7 @@
 //! All coefficients of all layers together:
 //!
 //! ```text
-//! minimise  Σ_examples ‖u − Σ_b Σ_k α_bk basis_bk‖² + ridge Σ ‖coefficients‖²,   α_b = functions_b · coefficients_b
+//! minimise  Σ_examples ‖u − Σ_b Σ_k α_bk basis_bk‖² + smoothing Σ ‖coefficients‖²,   α_b = functions_b · coefficients_b
 //! ```
 //! Only Gram matrices of fields and functions are needed, however many vertices there are.
 
@@ -23,7 +23,7 @@ pub struct Block {
     pub mask: Vec<f32>,
     /// what may drive them
     pub functions: Functions,
-    /// factor of the ridge
+    /// factor of the smoothing
     pub caution: f64,
 }
 
@@ -60,7 +60,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The coefficients that meet the given examples best.
-    pub fn solve(&self, examples: &[usize], ridge: f64) -> Refit {
+    pub fn solve(&self, examples: &[usize], smoothing: f64) -> Refit {
         let mut first_function = vec![0];
         for block in &self.blocks {
             first_function.push(first_function[first_function.len() - 1] + block.functions.count());
@@ -80,14 +80,15 @@ impl<'a> Problem<'a> {
         let unknowns: Vec<(usize, usize, f64)> = (0..self.blocks.len())
             .flat_map(|block| {
                 let functions = first_function[block]..first_function[block + 1];
-                let ridge = ridge * self.blocks[block].caution;
-                (self.first_field[block]..self.first_field[block + 1])
-                    .flat_map(move |field| functions.clone().map(move |function| (field, function, ridge)))
+                let smoothing = smoothing * self.blocks[block].caution;
+                (self.first_field[block]..self.first_field[block + 1]).flat_map(move |field| {
+                    functions.clone().map(move |function| (field, function, smoothing))
+                })
             })
             .collect();
         let matrix = Matrix::from_fn(unknowns.len(), unknowns.len(), |row, column| {
-            let ((a, f, ridge), (b, g, _)) = (unknowns[row], unknowns[column]);
-            gram[(a, b)] * functions_gram[(f, g)] + if row == column { ridge } else { 0.0 }
+            let ((a, f, smoothing), (b, g, _)) = (unknowns[row], unknowns[column]);
+            gram[(a, b)] * functions_gram[(f, g)] + if row == column { smoothing } else { 0.0 }
         });
         let right =
             Matrix::from_fn(unknowns.len(), 1, |row, _| right_all[(unknowns[row].1, unknowns[row].0)]);

@@ -1,4 +1,4 @@
-//! Which ridge, which pairs and how many components: by leaving out examples.
+//! How much smoothing, which pairs and how many components: by leaving out examples.
 
 use rayon::prelude::*;
 
@@ -8,7 +8,7 @@ use super::refit::{Block, Problem, Refit};
 use super::trials::{Built, LEAST_COMPONENTS, MOST_UNKNOWNS, Search, relative};
 use super::{Coupling, CouplingReport};
 use crate::displacements::Observations;
-use crate::drivers::{Ridge, Width};
+use crate::drivers::{Smoothing, Width};
 use crate::method::FitError;
 use crate::method::eigenskin::regions::Regions;
 use crate::method::eigenskin::{EigenSkinParams, regions_cut_at};
@@ -32,11 +32,11 @@ pub struct Coupled {
     pub gains: Vec<f64>,
 }
 
-/// Ridges to choose from.
-const RIDGES: [f64; 5] = [1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
+/// Amounts of smoothing to choose from.
+const SMOOTHINGS: [f64; 5] = [1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
 /// What "exact" needs where joints could share a displacement in many ways.
-const LEAST_RIDGE: f64 = 1e-9;
-const MIDDLE_RIDGE: f64 = 1e-2;
+const LEAST_SMOOTHING: f64 = 1e-9;
+const MIDDLE_SMOOTHING: f64 = 1e-2;
 /// Factors of the kernels' own widths to choose from: those were found where a joint moves alone.
 const WIDTH_FACTORS: [f64; 5] = [0.7, 1.0, 1.5, 2.2, 3.3];
 /// Pairs that are kept lower the error on left-out examples to this share: with ten multi-joint poses,
@@ -56,21 +56,21 @@ pub fn couple(
     progress: &dyn Progress,
 ) -> Result<(Regions, Coupled), FitError> {
     let kernel = kernel_of(params);
-    let BestFunctions { functions, width_factor, ridge_curve } =
+    let BestFunctions { functions, width_factor, smoothing_curve } =
         best_functions(seen, &first, widths, params, progress)?;
-    let best = ridge_curve.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let ridge = best.map_or(MIDDLE_RIDGE, |best| best.0);
+    let best = smoothing_curve.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let smoothing = best.map_or(MIDDLE_SMOOTHING, |best| best.0);
     let widths: Vec<f64> = widths.iter().map(|width| width * width_factor).collect();
 
     let mut regions = first;
     let mut search = Search::new(seen, &regions, &functions, params, progress)?;
-    let mut additive = search.settled(&[], ridge)?;
+    let mut additive = search.settled(&[], smoothing)?;
     let is_large = search.is_large;
     if !is_large && params.support.threshold.is_none() && params.budget.per_vertex.is_some() {
         for threshold in Regions::thresholds_above(regions.threshold) {
             let next = regions_cut_at(threshold, seen, moved, params, progress)?;
             let next_search = Search::new(seen, &next, &functions, params, progress)?;
-            let next_additive = next_search.settled(&[], ridge)?;
+            let next_additive = next_search.settled(&[], smoothing)?;
             if next_additive.error > PAYS * additive.error {
                 break;
             }
@@ -89,9 +89,9 @@ pub fn couple(
             Pair::candidates(search.example_count, &regions.supports, &regions.acting, factor, progress)?;
         tried_pairs = candidates.len();
         let (pairs, pair_gains): (Vec<Pair>, Vec<f64>) =
-            search.choose_pairs(candidates, ridge)?.into_iter().unzip();
+            search.choose_pairs(candidates, smoothing)?.into_iter().unzip();
         if !pairs.is_empty() {
-            let coupled = search.settled(&pairs, ridge)?;
+            let coupled = search.settled(&pairs, smoothing)?;
             if coupled.error < PAIRS_PAY * best.error {
                 (best, chosen, gains) = (coupled, pairs, pair_gains);
             }
@@ -109,9 +109,9 @@ pub fn couple(
             tried_pairs += threes.len();
             let candidates = chosen.iter().cloned().chain(threes).collect();
             let (groups, group_gains): (Vec<Pair>, Vec<f64>) =
-                search.choose_pairs(candidates, ridge)?.into_iter().unzip();
+                search.choose_pairs(candidates, smoothing)?.into_iter().unzip();
             if groups.iter().any(|group| group.supports.len() > 2) {
-                let coupled = search.settled(&groups, ridge)?;
+                let coupled = search.settled(&groups, smoothing)?;
                 if coupled.error < PAIRS_PAY * best.error {
                     (best, chosen, gains) = (coupled, groups, group_gains);
                 }
@@ -128,9 +128,9 @@ pub fn couple(
     drop(problem);
     let report = CouplingReport {
         multi_joint_examples: regions.acting.iter().filter(|acting| acting.len() > 1).count(),
-        ridge,
+        smoothing,
         width_factor,
-        ridge_curve,
+        smoothing_curve,
         additive_error,
         coupled_error,
         tried_pairs,
@@ -144,8 +144,8 @@ pub fn couple(
 struct BestFunctions {
     functions: Vec<Functions>,
     width_factor: f64,
-    /// the errors of all ridges
-    ridge_curve: Vec<(f64, f64)>,
+    /// the errors of all amounts of smoothing
+    smoothing_curve: Vec<(f64, f64)>,
 }
 
 fn best_functions(
@@ -155,11 +155,11 @@ fn best_functions(
     params: &EigenSkinParams,
     progress: &dyn Progress,
 ) -> Result<BestFunctions, FitError> {
-    let ridges = match params.interpolation.ridge {
-        Ridge::Fixed(ridge) => vec![ridge.max(LEAST_RIDGE)],
-        Ridge::Automatic => RIDGES.to_vec(),
+    let smoothings = match params.interpolation.smoothing {
+        Smoothing::Fixed(smoothing) => vec![smoothing.max(LEAST_SMOOTHING)],
+        Smoothing::Automatic => SMOOTHINGS.to_vec(),
     };
-    let middle = ridges[ridges.len() / 2];
+    let middle = smoothings[smoothings.len() / 2];
     let factors = if params.interpolation.width == Width::LeaveOneOut { &WIDTH_FACTORS[..] } else { &[1.0] };
     let mut best: Option<(f64, Vec<Functions>, f64)> = None;
     for &factor in factors {
@@ -173,12 +173,12 @@ fn best_functions(
     let (_, functions, width_factor) = best.unwrap_or_default();
     let search = Search::new(seen, regions, &functions, params, progress)?;
     let problem = search.problem();
-    let ridge_curve = ridges
+    let smoothing_curve = smoothings
         .into_iter()
-        .map(|ridge| Ok((ridge, search.generous_error(&problem, ridge)?)))
+        .map(|smoothing| Ok((smoothing, search.generous_error(&problem, smoothing)?)))
         .collect::<Result<_, Cancelled>>()?;
     drop(problem);
-    Ok(BestFunctions { functions, width_factor, ridge_curve })
+    Ok(BestFunctions { functions, width_factor, smoothing_curve })
 }
 
 fn single_functions(

@@ -30,7 +30,7 @@ const MOST_PAIRS: usize = 16;
 /// Rounds in which fields and coefficients are improved in turn.
 const ROUNDS: usize = 2;
 /// What a change of a field must earn, as a share of how much its coordinate varies.
-const FIELD_RIDGE: f64 = 0.03;
+const FIELD_SMOOTHING: f64 = 0.03;
 /// The fewest that a joint is given before.
 pub(super) const LEAST_COMPONENTS: usize = 2;
 /// Unknowns that are solved for together; with more joints, fewer components each.
@@ -110,12 +110,12 @@ impl<'a> Search<'a> {
 
     /// The single joints and some pairs, within the budget, with fields as they are or improved,
     /// whichever predicts left-out examples better.
-    pub fn settled(&self, pairs: &[Pair], ridge: f64) -> Result<Settled, TileError> {
+    pub fn settled(&self, pairs: &[Pair], smoothing: f64) -> Result<Settled, TileError> {
         let all: Vec<usize> = (0..self.example_count).collect();
         let problem = self.problem();
         let settle = |rounds: usize| {
-            let built = self.within_budget(&problem, pairs, &all, ridge, rounds, None)?;
-            let error = self.left_out_error(&problem, pairs, ridge, rounds, &built.counts)?;
+            let built = self.within_budget(&problem, pairs, &all, smoothing, rounds, None)?;
+            let error = self.left_out_error(&problem, pairs, smoothing, rounds, &built.counts)?;
             Ok::<_, TileError>(Settled { built, error })
         };
         let plain = settle(0)?;
@@ -146,9 +146,9 @@ impl<'a> Search<'a> {
     }
 
     /// Error of the single joints on left-out examples, before the budget has its say.
-    pub fn generous_error(&self, problem: &Problem<'_>, ridge: f64) -> Result<f64, Cancelled> {
+    pub fn generous_error(&self, problem: &Problem<'_>, smoothing: f64) -> Result<f64, Cancelled> {
         self.over_folds(problem, |fold| {
-            let refit = problem.solve(&self.without(fold), ridge);
+            let refit = problem.solve(&self.without(fold), smoothing);
             Ok(self.folds[fold].iter().map(|&e| problem.squared_error(&refit, e)).sum())
         })
     }
@@ -159,13 +159,13 @@ impl<'a> Search<'a> {
         &self,
         problem: &Problem<'_>,
         pairs: &[Pair],
-        ridge: f64,
+        smoothing: f64,
         rounds: usize,
         counts: &[usize],
     ) -> Result<f64, TileError> {
         self.over_folds(problem, |fold| {
             let built =
-                self.within_budget(problem, pairs, &self.without(fold), ridge, rounds, Some(counts))?;
+                self.within_budget(problem, pairs, &self.without(fold), smoothing, rounds, Some(counts))?;
             let truncated = Problem::with(built.projections, built.blocks.iter().collect());
             Ok(self.folds[fold].iter().map(|&e| truncated.squared_error(&built.refit, e)).sum())
         })
@@ -178,12 +178,12 @@ impl<'a> Search<'a> {
         problem: &Problem<'_>,
         pairs: &[Pair],
         examples: &[usize],
-        ridge: f64,
+        smoothing: f64,
         rounds: usize,
         counts: Option<&[usize]>,
     ) -> Result<Built, TileError> {
         self.progress.doing(COUPLING)?;
-        let alone = problem.solve(examples, ridge);
+        let alone = problem.solve(examples, smoothing);
         let left = if pairs.is_empty() { Vec::new() } else { self.left(problem, &alone)? };
         let of_pairs: Vec<Block> = pairs
             .iter()
@@ -198,7 +198,7 @@ impl<'a> Search<'a> {
         } else {
             let together = Problem::new(self.displacements, generous.iter().collect(), self.progress)?;
             self.progress.doing(COUPLING)?;
-            let refit = together.solve(examples, ridge);
+            let refit = together.solve(examples, smoothing);
             (together, refit)
         };
         let ordered: Vec<(Block, Vec<f64>, Matrix)> = (0..generous.len())
@@ -232,14 +232,15 @@ impl<'a> Search<'a> {
             })
             .collect();
         self.progress.doing(COUPLING)?;
-        let mut refit = Problem::with(projections.clone(), blocks.iter().collect()).solve(examples, ridge);
+        let mut refit =
+            Problem::with(projections.clone(), blocks.iter().collect()).solve(examples, smoothing);
         for _ in 0..rounds {
             let problem = Problem::with(projections, blocks.iter().collect());
             let coordinates = problem.all_coordinates(&refit, self.example_count);
             blocks = self.improved(&blocks, &coordinates, examples)?;
             let problem = Problem::new(self.displacements, blocks.iter().collect(), self.progress)?;
             self.progress.doing(COUPLING)?;
-            refit = problem.solve(examples, ridge);
+            refit = problem.solve(examples, smoothing);
             projections = problem.projections;
         }
         Ok(Built { blocks, refit, projections, counts })
@@ -262,7 +263,7 @@ impl<'a> Search<'a> {
             examples,
             observed,
             Some(&current),
-            FIELD_RIDGE,
+            FIELD_SMOOTHING,
             self.progress,
         )?;
         let mut blocks = blocks.to_vec();
@@ -286,12 +287,16 @@ impl<'a> Search<'a> {
 
     /// Pairs one after the other, as long as each lowers the error on left-out examples of what those
     /// before it leave; with the share of the squared error that each takes away.
-    pub fn choose_pairs(&self, mut candidates: Vec<Pair>, ridge: f64) -> Result<Vec<(Pair, f64)>, TileError> {
+    pub fn choose_pairs(
+        &self,
+        mut candidates: Vec<Pair>,
+        smoothing: f64,
+    ) -> Result<Vec<(Pair, f64)>, TileError> {
         let problem = self.problem();
         let trains: Vec<Vec<usize>> = (0..self.folds.len()).map(|fold| self.without(fold)).collect();
         let mut left: Vec<Vec<Vec<DVec3>>> = trains
             .par_iter()
-            .map(|train| self.left(&problem, &problem.solve(train, ridge)))
+            .map(|train| self.left(&problem, &problem.solve(train, smoothing)))
             .collect::<Result<_, _>>()?;
         let squared: f64 = left
             .iter()
@@ -301,7 +306,7 @@ impl<'a> Search<'a> {
             })
             .sum();
         let mut chosen: Vec<(Pair, f64)> = Vec::new();
-        let mut gains = self.gains(&candidates, &mut left, &trains, ridge)?;
+        let mut gains = self.gains(&candidates, &mut left, &trains, smoothing)?;
         if candidates.len() > MANY_PAIRS {
             // What gains nothing now seldom gains when others have taken their part.
             let mut promising = gains.iter().map(|&gain| gain > LEAST_GAIN * squared);
@@ -313,10 +318,18 @@ impl<'a> Search<'a> {
             let Some(best) = best.filter(|&best| gains[best] > LEAST_GAIN * squared) else { break };
             let (pair, gain) = (candidates.remove(best), gains.remove(best));
             for (fold, left) in left.iter_mut().enumerate() {
-                predicted_gain(&pair, left, &trains[fold], &self.folds[fold], ridge, true, self.progress)?;
+                predicted_gain(
+                    &pair,
+                    left,
+                    &trains[fold],
+                    &self.folds[fold],
+                    smoothing,
+                    true,
+                    self.progress,
+                )?;
             }
             chosen.push((pair, gain / squared));
-            gains = self.gains(&candidates, &mut left, &trains, ridge)?;
+            gains = self.gains(&candidates, &mut left, &trains, smoothing)?;
         }
         Ok(chosen)
     }
@@ -326,7 +339,7 @@ impl<'a> Search<'a> {
         candidates: &[Pair],
         left: &mut [Vec<Vec<DVec3>>],
         trains: &[Vec<usize>],
-        ridge: f64,
+        smoothing: f64,
     ) -> Result<Vec<f64>, Cancelled> {
         candidates
             .iter()
@@ -336,7 +349,7 @@ impl<'a> Search<'a> {
                     .enumerate()
                     .map(|(fold, left)| {
                         let (train, test) = (&trains[fold], &self.folds[fold]);
-                        predicted_gain(pair, left, train, test, ridge, false, self.progress)
+                        predicted_gain(pair, left, train, test, smoothing, false, self.progress)
                     })
                     .collect::<Result<_, Cancelled>>()?;
                 Ok(of_folds.into_iter().sum())

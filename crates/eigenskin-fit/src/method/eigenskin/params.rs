@@ -1,6 +1,6 @@
 //! How EigenSkin learns.
 
-use crate::drivers::{RbfParams, Ridge};
+use crate::drivers::{RbfParams, Smoothing};
 use crate::method::{Budget, Coupling, FitError};
 use crate::supports::SupportParams;
 use serde::{Deserialize, Serialize};
@@ -40,9 +40,9 @@ impl Default for EigenSkinParams {
 }
 
 impl EigenSkinParams {
-    /// Whether one pose may have two shapes: a ridge finds something between them.
+    /// Whether one pose may have two shapes: smoothing finds something between them.
     pub fn allows_compromise(&self) -> bool {
-        matches!(self.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0)
+        matches!(self.interpolation.smoothing, Smoothing::Fixed(smoothing) if smoothing > 0.0)
     }
 
     pub(in crate::method) fn check(&self) -> Result<(), FitError> {

@@ -102,7 +102,7 @@ impl Regions {
                 component_count: self.counts[index],
                 singular_values: self.components[index].singular_values.clone(),
                 width: width_of(fit),
-                ridge: fit.ridge,
+                smoothing: fit.smoothing,
                 condition: fit.condition,
                 leave_one_out: fit.leave_one_out,
             }

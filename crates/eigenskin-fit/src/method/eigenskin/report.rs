@@ -44,8 +44,8 @@ pub struct JointReport {
     pub singular_values: Vec<f64>,
     /// width of the kernels (of the first centre where they differ)
     pub width: f64,
-    /// what examples may give way by; 0 is exact
-    pub ridge: f64,
+    /// smoothing; 0 is exact
+    pub smoothing: f64,
     /// condition number of the interpolation
     pub condition: f64,
     /// leave-one-out error of the coordinates (a displacement norm over the support)

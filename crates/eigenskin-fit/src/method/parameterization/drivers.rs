@@ -2,7 +2,7 @@
 //! Kim 2011 Equation 2).
 
 use crate::displacements::Observations;
-use crate::drivers::{MANY, RbfFit, RbfParams, Ridge, Samples, clamp_beyond, fit_rbf_on_centres};
+use crate::drivers::{MANY, RbfFit, RbfParams, Samples, Smoothing, clamp_beyond, fit_rbf_on_centres};
 use crate::method::joint_driver::{example_range, without_repeats};
 use crate::method::{FitError, Interpolated};
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Kernel, Representation};
@@ -15,10 +15,10 @@ use super::params::ParameterizationParams;
 use super::partition::Part;
 use super::search::{CutPart, Observed};
 
-/// What an automatic ridge tries, for features of about 1 (radians, bone lengths, ranges of controls).
-const RIDGES: [f64; 5] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2];
-/// With which ridge sets of joints are compared.
-const COMPARING_RIDGE: f64 = 1e-4;
+/// What automatic smoothing tries, for features of about 1 (radians, bone lengths, ranges of controls).
+const SMOOTHINGS: [f64; 5] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2];
+/// With how much smoothing sets of joints are compared.
+const COMPARING_SMOOTHING: f64 = 1e-4;
 /// A joint belongs to a part where it has at least this share of the skin.
 const LEAST_SHARE: f64 = 0.01;
 /// A control belongs to a part where its examples show at least this share of the part's energy.
@@ -37,7 +37,7 @@ pub(super) struct MovingThing {
 pub(super) struct PartDriver {
     /// indices of the moving things, rising
     pub movers: Vec<usize>,
-    pub ridge: Ridge,
+    pub smoothing: Smoothing,
     /// squared error of the part over all examples, each left out with its stretch; `None` with too few
     /// examples to tell
     pub unseen: Option<f64>,
@@ -120,7 +120,7 @@ fn measured(Observed { seen, things }: Observed<'_>, chosen: &[usize]) -> Sample
     Samples::measure(groups, seen.rig.skeleton(), &seen.poses)
 }
 
-/// The set of joints and controls that predicts left-out stretches of the examples best, with the ridge
+/// The set of joints and controls that predicts left-out stretches of the examples best, with the smoothing
 /// that was given or one of middle size.
 pub(super) fn best_movers(
     observed: Observed<'_>,
@@ -129,54 +129,56 @@ pub(super) fn best_movers(
     folds: &[Fold],
     interpolation: &Interpolation<'_>,
 ) -> Result<PartDriver, Cancelled> {
-    let ridge = match interpolation.params.ridge {
-        Ridge::Automatic => Ridge::Fixed(if folds.is_empty() { 0.0 } else { COMPARING_RIDGE }),
-        given @ Ridge::Fixed(_) => given,
+    let smoothing = match interpolation.params.smoothing {
+        Smoothing::Automatic => Smoothing::Fixed(if folds.is_empty() { 0.0 } else { COMPARING_SMOOTHING }),
+        given @ Smoothing::Fixed(_) => given,
     };
     let mut sets = candidates(observed, part, energies);
     if folds.is_empty() {
         // Nothing to compare by: the neighbourhood.
         sets.truncate(2);
         let movers = sets.pop().unwrap_or_default();
-        return Ok(PartDriver { movers, ridge, unseen: None });
+        return Ok(PartDriver { movers, smoothing, unseen: None });
     }
     let mut best: Option<PartDriver> = None;
     for movers in sets {
-        let unseen = interpolation.error_unseen(&measured(observed, &movers), folds, ridge)?;
+        let unseen = interpolation.error_unseen(&measured(observed, &movers), folds, smoothing)?;
         if best.as_ref().and_then(|best| best.unseen).is_none_or(|least| unseen.is_some_and(|u| u < least)) {
-            best = Some(PartDriver { movers, ridge, unseen });
+            best = Some(PartDriver { movers, smoothing, unseen });
         }
     }
-    Ok(best.unwrap_or(PartDriver { movers: Vec::new(), ridge, unseen: None }))
+    Ok(best.unwrap_or(PartDriver { movers: Vec::new(), smoothing, unseen: None }))
 }
 
-/// The same driver with the ridge that predicts left-out stretches best, where that is left open.
-pub(super) fn with_best_ridge(
+/// The same driver with the smoothing that predicts left-out stretches best, where that is left open.
+pub(super) fn with_best_smoothing(
     observed: Observed<'_>,
     chosen: &PartDriver,
     folds: &[Fold],
     interpolation: &Interpolation<'_>,
 ) -> Result<PartDriver, Cancelled> {
-    if interpolation.params.ridge != Ridge::Automatic || folds.is_empty() {
+    if interpolation.params.smoothing != Smoothing::Automatic || folds.is_empty() {
         return Ok(chosen.clone());
     }
     let samples = measured(observed, &chosen.movers);
     let mut best: Option<(f64, f64)> = None;
     let is_few = samples.count() <= MANY;
-    for ridge in RIDGES.into_iter().filter(|&ridge| is_few || ridge > 0.0) {
-        let unseen = interpolation.error_unseen(&samples, folds, Ridge::Fixed(ridge))?;
+    for smoothing in SMOOTHINGS.into_iter().filter(|&smoothing| is_few || smoothing > 0.0) {
+        let unseen = interpolation.error_unseen(&samples, folds, Smoothing::Fixed(smoothing))?;
         let Some(unseen) = unseen else { continue };
         // Few examples are taken to be made with care: they give way only where that takes a quarter off
         // the error.
         let pays = if is_few { 0.75f64.powi(2) } else { 1.0 };
         if best.is_none_or(|(_, least)| unseen < pays * least) {
-            best = Some((ridge, unseen));
+            best = Some((smoothing, unseen));
         }
     }
     Ok(match best {
-        Some((ridge, unseen)) => {
-            PartDriver { movers: chosen.movers.clone(), ridge: Ridge::Fixed(ridge), unseen: Some(unseen) }
-        }
+        Some((smoothing, unseen)) => PartDriver {
+            movers: chosen.movers.clone(),
+            smoothing: Smoothing::Fixed(smoothing),
+            unseen: Some(unseen),
+        },
         None => chosen.clone(),
     })
 }
@@ -193,7 +195,7 @@ pub(super) fn fit_driver(
     let coordinates: Vec<f64> = (0..seen.len()).flat_map(|e| signals.iter().map(move |s| s[e])).collect();
     let all = measured(observed, &chosen.movers);
     let (kept, values) = without_repeats(&all, &coordinates, signals.len());
-    let rbf = RbfParams { ridge: chosen.ridge, ..params.interpolation.clone() };
+    let rbf = RbfParams { smoothing: chosen.smoothing, ..params.interpolation.clone() };
     let name = |place: usize| match kept[place] {
         0 => "rest".to_string(),
         sample => seen.names[sample - 1].clone(),

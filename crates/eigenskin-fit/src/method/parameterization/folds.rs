@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::params::ParameterizationParams;
 use super::signals::PartComponents;
-use crate::drivers::{RbfError, RbfParams, Ridge, Samples, Width, fit_rbf_on_centres};
+use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Width, fit_rbf_on_centres};
 use crate::method::joint_driver::without_repeats;
 use crate::numeric::{Matrix, symmetric_eigen};
 use eigenskin_core::driver::{Driver, Interpolant};
@@ -117,9 +117,9 @@ impl<'a> Interpolation<'a> {
         &self,
         samples: &Samples,
         folds: &[Fold],
-        ridge: Ridge,
+        smoothing: Smoothing,
     ) -> Result<Option<f64>, Cancelled> {
-        let mut params = RbfParams { ridge, ..self.params.clone() };
+        let mut params = RbfParams { smoothing, ..self.params.clone() };
         if params.kernel.has_width() && params.width == Width::LeaveOneOut {
             let Some(first) = folds.first() else { return Ok(None) };
             let Some(fit) = self.fit_fold(samples, first, &params)? else { return Ok(None) };

@@ -77,7 +77,7 @@ impl PartReport {
             energy_kept: if total > 0.0 { 1.0 - components.energy_lost() / total } else { 1.0 },
             energies: components.energies().collect(),
             centre_count: fit.driver.centre_count(),
-            ridge: fit.ridge,
+            smoothing: fit.smoothing,
             condition: fit.condition,
             cross_validation: driver
                 .unseen

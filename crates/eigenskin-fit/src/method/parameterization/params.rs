@@ -2,7 +2,7 @@
 
 use super::drivers::thin_plates;
 use crate::basis::IcaParams;
-use crate::drivers::{RbfParams, Ridge};
+use crate::drivers::{RbfParams, Smoothing};
 use crate::method::FitError;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct ParameterizationParams {
     /// number of parts; default `None`: what promises the smallest error. 1 is the whole skin. A rig with
     /// fewer pieces is cut into fewer parts
     pub parts: Option<usize>,
-    /// how signals are interpolated; default thin plates with their linear tail, ridge by
+    /// how signals are interpolated; default thin plates with their linear tail, smoothing by
     /// cross-validation
     pub interpolation: RbfParams,
     /// centres of an interpolant; with more examples than that, so many are chosen and the rest is met
@@ -63,9 +63,9 @@ impl Default for ParameterizationParams {
 }
 
 impl ParameterizationParams {
-    /// Whether one pose may have two shapes: a ridge finds something between them.
+    /// Whether one pose may have two shapes: smoothing finds something between them.
     pub fn allows_compromise(&self) -> bool {
-        matches!(self.interpolation.ridge, Ridge::Fixed(ridge) if ridge > 0.0)
+        matches!(self.interpolation.smoothing, Smoothing::Fixed(smoothing) if smoothing > 0.0)
     }
 
     pub(in crate::method) fn check(&self) -> Result<(), FitError> {

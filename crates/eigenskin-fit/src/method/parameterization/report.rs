@@ -39,8 +39,8 @@ pub struct PartReport {
     /// centres of the interpolation
     #[serde(rename = "centres")]
     pub centre_count: usize,
-    /// what examples may give way by; 0 is exact
-    pub ridge: f64,
+    /// smoothing; 0 is exact
+    pub smoothing: f64,
     /// condition number of the interpolation
     pub condition: f64,
     /// ‖u − A·S(θ)‖ / ‖u‖ on the part in rest space, every example left out with its stretch; `None` with too

@@ -3,7 +3,7 @@
 use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
-use super::drivers::{MovingThing, PartDriver, best_movers, with_best_ridge};
+use super::drivers::{MovingThing, PartDriver, best_movers, with_best_smoothing};
 use super::folds::{Fold, Interpolation, folds_of};
 use super::params::ParameterizationParams;
 use super::partition::{COUNTS, Part, Pieces};
@@ -105,7 +105,7 @@ pub(super) fn best_partition(
         .drivers
         .par_iter()
         .zip(&folds)
-        .map(|(driver, folds)| with_best_ridge(observed, driver, folds, &interpolation))
+        .map(|(driver, folds)| with_best_smoothing(observed, driver, folds, &interpolation))
         .collect::<Result<_, Cancelled>>()?;
     Ok(partition)
 }

@@ -94,9 +94,9 @@ fn radial(
         };
         FitError::interpolating(Interpolated::PoseSpace(space.name.clone()), error, name)
     };
-    // The common width and ridge are those that predict left-out shapes best.
-    let (width, ridge, leave_one_out) = match rbf.width {
-        Width::Fixed(width) => (width, rbf.ridge, 0.0),
+    // The common width and smoothing are those that predict left-out shapes best.
+    let (width, smoothing, leave_one_out) = match rbf.width {
+        Width::Fixed(width) => (width, rbf.smoothing, 0.0),
         Width::PerCentre(_) => return Err(FitError::WidthPerCentre),
         Width::LeaveOneOut => {
             let mut values = vec![0.0; samples.count() * count];
@@ -106,7 +106,7 @@ fn radial(
                 Interpolant::Rbf { widths, .. } => widths[0],
                 _ => 1.0,
             };
-            (width, crate::drivers::Ridge::Fixed(chosen.ridge), chosen.leave_one_out)
+            (width, crate::drivers::Smoothing::Fixed(chosen.smoothing), chosen.leave_one_out)
         }
     };
     let mut widths = vec![width; samples.count()];
@@ -115,7 +115,7 @@ fn radial(
             widths[place + 1] = radius;
         }
     }
-    let exact = RbfParams { width: Width::PerCentre(widths), ridge, ..rbf.clone() };
+    let exact = RbfParams { width: Width::PerCentre(widths), smoothing, ..rbf.clone() };
     let fit = fit_rbf(samples, identity, &exact, progress).map_err(failed)?;
     let report = DriverReport { width, condition: fit.condition, leave_one_out, miss: 0.0 };
     Ok((fit.driver, report))

@@ -11,7 +11,7 @@ use glam::DVec3;
 
 use super::prototypes::PrototypeParams;
 use super::spaces::check_features;
-use crate::drivers::{RbfParams, Ridge};
+use crate::drivers::{RbfParams, Smoothing};
 use crate::method::FitError;
 use crate::names::{FrameName, RepresentationName, ScaleNumbers};
 
@@ -61,10 +61,12 @@ impl Default for PsdParams {
 }
 
 impl PsdParams {
-    /// Whether one pose may have two shapes: a ridge finds something between them.
+    /// Whether one pose may have two shapes: smoothing finds something between them.
     pub fn allows_compromise(&self) -> bool {
         match &self.interpolation {
-            PsdInterpolation::Rbf(rbf) => matches!(rbf.ridge, Ridge::Fixed(ridge) if ridge > 0.0),
+            PsdInterpolation::Rbf(rbf) => {
+                matches!(rbf.smoothing, Smoothing::Fixed(smoothing) if smoothing > 0.0)
+            }
             PsdInterpolation::Shepard { .. } | PsdInterpolation::Linear => false,
         }
     }
@@ -96,7 +98,7 @@ pub enum DeltaSpace {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PsdInterpolation {
-    /// radial functions. Zero ridge is exact. [`crate::drivers::Width::PerCentre`] is refused: name
+    /// radial functions. Zero smoothing is exact. [`crate::drivers::Width::PerCentre`] is refused: name
     /// examples in [`PsdParams::radii`]
     Rbf(RbfParams),
     /// Shepard's weighted mean (Lewis §3.1), for comparison: flat at every example, the mean far away
@@ -113,7 +115,7 @@ pub enum PsdInterpolation {
 
 impl Default for PsdInterpolation {
     fn default() -> Self {
-        Self::Rbf(RbfParams { ridge: Ridge::Fixed(0.0), ..RbfParams::default() })
+        Self::Rbf(RbfParams { smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() })
     }
 }
 

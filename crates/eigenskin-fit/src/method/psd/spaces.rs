@@ -68,7 +68,7 @@ pub fn pose_spaces(rig: &Rig, moved: &[Vec<Mover>], order: &SpaceOrder) -> Resul
 }
 
 /// Measures spaces in their order: each gets anchors where it sees the examples of the ones before.
-/// Where a ridge allows it, equal poses may be two samples.
+/// Where smoothing allows it, equal poses may be two samples.
 pub fn measure_spaces(
     rig: &Rig,
     UsedExamples { names, poses, .. }: &UsedExamples<'_>,

@@ -7,7 +7,7 @@ use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
-use eigenskin_fit::drivers::{RbfParams, Ridge, Width};
+use eigenskin_fit::drivers::{RbfParams, Smoothing, Width};
 use eigenskin_fit::method::PsdInterpolation;
 
 use eigenskin_characters::tube::{set_of, tube};
@@ -57,7 +57,7 @@ pub fn layered() -> ExampleSet {
 pub fn fixed(width: f64) -> PsdInterpolation {
     PsdInterpolation::Rbf(RbfParams {
         width: Width::Fixed(width),
-        ridge: Ridge::Fixed(0.0),
+        smoothing: Smoothing::Fixed(0.0),
         ..RbfParams::default()
     })
 }

@@ -44,7 +44,7 @@ pub struct InspectOutcome {
     /// components of the model; `None` where it is none
     pub components: Option<usize>,
     /// components that move the vertex with most of them
-    pub largest_tuple_count: Option<usize>,
+    pub most_components_per_vertex: Option<usize>,
     /// more of the model
     #[serde(skip)]
     pub model: Option<ModelFound>,
@@ -135,7 +135,7 @@ impl InspectOutcome {
             clips: clips.map(|c| ClipFound { name: c.name.clone(), seconds: c.duration() }).collect(),
             examples: job.examples.as_deref().map(names),
             components: model.map(Model::component_count),
-            largest_tuple_count: model.map(Model::most_tuples_per_vertex),
+            most_components_per_vertex: model.map(Model::most_components_per_vertex),
             model: model.map(|m| ModelFound { layers: m.layers().len(), base: m.base().name().to_string() }),
             limits: limits(&job.file.counts),
             remarks: remarks::of(job),
