@@ -7,7 +7,7 @@ use crate::data;
 #[test]
 fn a_capture_of_a_walk() {
     let data = data();
-    let bvh = Bvh::read(&data.join("bvh/02_01.bvh")).unwrap();
+    let bvh = Bvh::read(data.join("bvh/02_01.bvh")).unwrap();
     assert_eq!((bvh.joints().len(), bvh.frame_count()), (31, 344));
     assert!((1.0 / bvh.frame_time() - 120.0).abs() < 1e-3);
     // Bones keep their lengths, and the lower foot stays near the ground (the hips are at 17).

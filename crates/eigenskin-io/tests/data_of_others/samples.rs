@@ -74,7 +74,7 @@ fn khronos_samples_are_read() {
         ("webxr-hand/right.glb", 1360, 25, 0),
     ];
     for (name, vertices, joints, clips) in rigs {
-        let file = eigenskin_io::read_rig(&data.join(name), &ReadOptions::default()).unwrap();
+        let file = eigenskin_io::read_rig(data.join(name), &ReadOptions::default()).unwrap();
         let found = (file.rig().vertex_count(), file.rig().skeleton().joint_count(), file.clips().len());
         println!("{name}: {found:?} {:?}", file.notes);
         assert_eq!(found, (vertices, joints, clips), "{name}");
@@ -99,7 +99,7 @@ fn poses_agree_with_an_independent_reader() {
         "webxr-hand/left.glb",
     ] {
         let bytes = std::fs::read(data.join(name)).unwrap();
-        let file = eigenskin_io::read_rig(&data.join(name), &ReadOptions::default()).unwrap();
+        let file = eigenskin_io::read_rig(data.join(name), &ReadOptions::default()).unwrap();
         let gltf::Gltf { document, blob } = gltf::Gltf::from_slice(&bytes).unwrap();
         let mut globals = vec![eigenskin_core::glam::DMat4::IDENTITY; document.nodes().len()];
         let mut stack: Vec<(gltf::Node<'_>, eigenskin_core::glam::DMat4)> = document
@@ -138,7 +138,7 @@ fn poses_agree_with_an_independent_reader() {
 fn models_and_examples_go_into_files_of_others() {
     let data = data();
     for name in ["gltf/CesiumMan.glb", "gltf/Fox.glb", "gltf/RiggedFigure.glb", "webxr-hand/left.glb"] {
-        let file = eigenskin_io::read_rig(&data.join(name), &ReadOptions::default()).unwrap();
+        let file = eigenskin_io::read_rig(data.join(name), &ReadOptions::default()).unwrap();
         let model = some_model(&file);
         let (glb, report) = model_glb(&file, &model, &ModelWriteOptions::default()).unwrap();
         println!("{name}: {report:?}");
@@ -181,7 +181,7 @@ fn models_and_examples_go_into_files_of_others() {
 #[test]
 fn numpy_bundles_are_read() {
     let data = data();
-    let read = |name: &str| eigenskin_io::read_examples(&data.join(name), &ReadOptions::default()).unwrap();
+    let read = |name: &str| eigenskin_io::read_examples(data.join(name), &ReadOptions::default()).unwrap();
     let (bone, frames) = read("dem-bones/bone_anim.npz");
     let rig = bone.rig();
     assert_eq!((rig.vertex_count(), rig.mesh().triangles().len(), frames.len()), (754, 1504, 400));
@@ -224,10 +224,8 @@ fn numpy_bundles_are_read() {
         assert_eq!(model_of(document(&glb)).unwrap().1, some_model(file));
         keep(&format!("{name}-model.glb"), &glb);
     }
-    let face = eigenskin_io::read_rig(
-        &data.join("ict-facekit/ict_facekit_expressions.npz"),
-        &ReadOptions::default(),
-    );
+    let face =
+        eigenskin_io::read_rig(data.join("ict-facekit/ict_facekit_expressions.npz"), &ReadOptions::default());
     let error = face.unwrap_err().to_string();
     assert!(error.contains("rest"), "{error}");
 }

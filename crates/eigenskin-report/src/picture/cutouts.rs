@@ -28,15 +28,7 @@ pub fn draw_cutouts(
     check(mesh, panels, params)?;
     let heat_maximum = legend_of(panels, &params.heat).and_then(|legend| legend.heat_maximum());
     let camera = camera_of(panels, params);
-    let stage = Stage {
-        triangles: mesh.triangles(),
-        camera: &camera,
-        width: params.panel_width,
-        height: params.panel_height,
-        background: params.background.paper(),
-        heat_maximum: heat_maximum.unwrap_or(1.0),
-        wireframe: params.wireframe,
-    };
+    let stage = Stage::new(mesh, &camera, params, heat_maximum);
     let files = panels
         .iter()
         .map(|panel| png_file(params.panel_width, params.panel_height, &draw_cutout(painter, panel, &stage)?))

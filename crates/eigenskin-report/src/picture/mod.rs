@@ -298,15 +298,7 @@ fn draw(
     let mut canvas = Canvas::new(layout.width, layout.height, params.background.paper());
 
     let camera = camera_of(panels, params);
-    let stage = Stage {
-        triangles: mesh.triangles(),
-        camera: &camera,
-        width: params.panel_width,
-        height: params.panel_height,
-        background: params.background.paper(),
-        heat_maximum: legend.as_ref().and_then(Legend::heat_maximum).unwrap_or(1.0),
-        wireframe: params.wireframe,
-    };
+    let stage = Stage::new(mesh, &camera, params, legend.as_ref().and_then(Legend::heat_maximum));
     for (index, panel) in panels.iter().enumerate() {
         let (left, top) = layout.corner(index, params);
         canvas.put(left, top, params.panel_width, &draw_panel(painter, panel, &stage)?);

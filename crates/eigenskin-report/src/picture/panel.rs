@@ -1,6 +1,7 @@
 //! One panel: a posed shape, lit and coloured.
 
 use eigenskin_core::glam::{Vec2, Vec3};
+use eigenskin_core::mesh::Mesh;
 use rayon::prelude::*;
 
 use super::camera::{Camera, Projected};
@@ -8,7 +9,7 @@ use super::colour::{bytes_from_linear, displacement_colour, heat_colour, linear_
 use super::lighting::{Openness, Sky};
 use super::painter::{PaintedPanel, PaintedPixel, PanelPainter, PanelScene};
 use super::raster::{GridPoint, for_each_sample};
-use super::{Panel, PictureError, Surface};
+use super::{Panel, PictureError, PictureParams, Surface};
 
 /// Samples per pixel, across and down.
 const SAMPLES: usize = 3;
@@ -46,6 +47,25 @@ pub(super) struct Stage<'a> {
     pub heat_maximum: f32,
     /// draw lines along all edges
     pub wireframe: bool,
+}
+
+impl<'a> Stage<'a> {
+    pub fn new(
+        mesh: &'a Mesh,
+        camera: &'a Camera,
+        params: &PictureParams,
+        heat_maximum: Option<f32>,
+    ) -> Self {
+        Self {
+            triangles: mesh.triangles(),
+            camera,
+            width: params.panel_width,
+            height: params.panel_height,
+            background: params.background.paper(),
+            heat_maximum: heat_maximum.unwrap_or(1.0),
+            wireframe: params.wireframe,
+        }
+    }
 }
 
 /// The nearest surface at a sample.

@@ -106,7 +106,7 @@ fn likeness(ours: &ExampleSet, theirs: &ExampleSet) -> Vec<Likeness> {
 #[test]
 fn corrections_agree_with_another_finite_element_model() {
     let data = data();
-    let (_, theirs) = read_examples(&data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();
+    let (_, theirs) = read_examples(data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();
     // The joint of the paper's Figure 7, and one that bends far.
     let joints = ["thumb-metacarpal", "ring-finger-phalanx-intermediate"];
     let (ours, dropped) = simulated(&theirs, &joints);
@@ -127,7 +127,7 @@ fn corrections_agree_with_another_finite_element_model() {
 #[ignore = "all 120 poses: takes minutes; run with --ignored --nocapture"]
 fn all_poses_are_learned_as_well_as_those_of_another_model() {
     let data = data();
-    let (_, theirs) = read_examples(&data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();
+    let (_, theirs) = read_examples(data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();
     let (ours, dropped) = simulated(&theirs, &[""]);
     println!("{} poses, dropped: {dropped:#?}", ours.len());
     println!("{:36} {:>7} {:>10} {:>8}", "joint", "cosine", "difference", "poses");

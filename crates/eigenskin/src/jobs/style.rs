@@ -156,9 +156,6 @@ pub enum StyleJobError {
     /// No model can be fitted to the result.
     #[error(transparent)]
     Fit(Box<FitJobError>),
-    /// The examples cannot stand in the target's file.
-    #[error(transparent)]
-    Document(#[from] eigenskin_gltf::WriteError),
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -285,7 +282,7 @@ impl StyleOutcome {
             model.write(path)?;
             return Ok(model.glb.len());
         }
-        let glb = examples_glb(&self.file, self.set())?;
+        let glb = examples_glb(&self.file, self.set()).map_err(WriteError::from)?;
         eigenskin_io::write_glb(path.as_ref(), &glb)?;
         Ok(glb.len())
     }

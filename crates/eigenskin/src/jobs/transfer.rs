@@ -125,9 +125,6 @@ pub enum TransferJobError {
     /// The errors can only be measured with another program.
     #[error(transparent)]
     Base(#[from] BaseError),
-    /// The model cannot stand in the target's file.
-    #[error(transparent)]
-    Document(#[from] eigenskin_gltf::WriteError),
     /// The file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
@@ -187,7 +184,8 @@ impl Transfer {
             None => None,
         };
         progress.doing("writing")?;
-        let (glb, written) = model_glb(file, &transferred.model, &ModelWriteOptions::default())?;
+        let (glb, written) =
+            model_glb(file, &transferred.model, &ModelWriteOptions::default()).map_err(WriteError::from)?;
         Ok(TransferOutcome { transferred, glb, written, evaluation })
     }
 

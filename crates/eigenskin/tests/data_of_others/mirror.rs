@@ -13,7 +13,7 @@ fn characters_of_others_have_two_sides() {
     let data = data();
     // name, pairs of joints, share of vertices that have another side at least
     for (name, pairs, share) in [("CesiumMan", 7, 0.99), ("RiggedFigure", 7, 0.99), ("Fox", 7, 0.99)] {
-        let file = read_rig(&data.join("gltf").join(format!("{name}.glb")), &ReadOptions::default()).unwrap();
+        let file = read_rig(data.join("gltf").join(format!("{name}.glb")), &ReadOptions::default()).unwrap();
         let rig = file.rig();
         let mirror = Mirror::new(rig.clone(), &MirrorParams::default(), &Unwatched).unwrap();
         let joints = mirror.joints();
@@ -76,7 +76,7 @@ fn characters_of_others_have_two_sides() {
         assert!(there_and_back < 1e-6, "{name}: {there_and_back}");
         assert!(worst < 0.03, "{name}: {worst}");
     }
-    let hand = read_rig(&data.join("webxr-hand/left.glb"), &ReadOptions::default()).unwrap();
+    let hand = read_rig(data.join("webxr-hand/left.glb"), &ReadOptions::default()).unwrap();
     assert_eq!(
         Mirror::new(hand.rig().clone(), &MirrorParams::default(), &Unwatched).unwrap_err(),
         MirrorError::NoPairs

@@ -13,7 +13,7 @@ use eigenskin_io::read_examples;
 use crate::data;
 
 fn bone() -> ExampleSet {
-    read_examples(&data().join("dem-bones/bone_anim.npz"), &ReadOptions::default()).unwrap().1
+    read_examples(data().join("dem-bones/bone_anim.npz"), &ReadOptions::default()).unwrap().1
 }
 
 /// Trains on the frames that `trained` picks and measures on all others.

@@ -52,7 +52,7 @@ fn at_random(count: usize, of: usize, seed: u64) -> Vec<usize> {
 fn twelve_suggested_poses_are_worth_twenty_random_ones() {
     let data = data();
     let read =
-        |name: &str| read_examples(&data.join("fem-hand").join(name), &ReadOptions::default()).unwrap().1;
+        |name: &str| read_examples(data.join("fem-hand").join(name), &ReadOptions::default()).unwrap().1;
     let (train, held_out) = (read("train.npz"), read("held_out.npz"));
     let held_out = held_out.for_rig(train.rig()).unwrap();
     let methods: [(&str, Fit); 2] = [

@@ -16,7 +16,7 @@ use eigenskin_io::read_examples;
 use crate::data;
 
 fn set(path: &str) -> ExampleSet {
-    read_examples(&data().join(path), &ReadOptions::default()).unwrap().1
+    read_examples(data().join(path), &ReadOptions::default()).unwrap().1
 }
 
 /// Errors of 100 of skinning and of skinning with 8 signals per vertex learnt from `training`, on

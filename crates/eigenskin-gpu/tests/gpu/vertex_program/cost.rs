@@ -20,7 +20,7 @@ fn time_of_a_frame() {
             model(Shape { seed: 3, base, joints: 20, influences: 4, rings: 1000, layers: 12, offset: 0.0 });
         let params = GpuModelParams { storage, ..GpuModelParams::default() };
         let on_gpu = GpuModel::new(context, &model, &params).unwrap();
-        let mut random = Random(8);
+        let mut random = Random::new(8);
         let poses: Vec<Pose> = (0..10).map(|_| pose(&mut random, model.rig(), false)).collect();
         let mut instances = posed(context, &on_gpu, &model, &poses);
         let skin = SkinCompute::new(context, &on_gpu);

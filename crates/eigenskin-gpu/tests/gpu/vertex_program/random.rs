@@ -12,7 +12,7 @@ proptest! {
     #[test]
     fn both_kernels_equal_the_reference(shape in shapes(1..10, 2..10, 0..7), scaled in any::<bool>(), tangents in any::<bool>()) {
         let model = model(shape);
-        let mut random = Random(shape.seed ^ 1);
+        let mut random = Random::new(shape.seed ^ 1);
         let poses: Vec<Pose> = (0..2).map(|_| pose(&mut random, model.rig(), scaled)).collect();
         check(context(), &model, &poses, tangents);
     }

@@ -124,7 +124,7 @@ fn the_view_decides_where_vertices_are_seen() {
 
 /// Joints turn by up to `turn` in any direction, stretch by up to `stretch` of their length, and shift.
 fn pose(rig: &Rig, seed: u64, turn: f64, stretch: f64, unit: f64) -> Pose {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let skeleton = rig.skeleton();
     let mut local = skeleton.parent_from_joint(skeleton.rest_from_joint());
     for transform in &mut local {

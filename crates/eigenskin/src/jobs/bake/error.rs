@@ -82,9 +82,6 @@ pub enum BakeError {
     /// The rig's file is damaged.
     #[error(transparent)]
     Gltf(#[from] GltfError),
-    /// The motion cannot stand in a glTF file.
-    #[error(transparent)]
-    Document(#[from] eigenskin_gltf::WriteError),
     /// A file cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),

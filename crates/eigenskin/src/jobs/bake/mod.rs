@@ -18,7 +18,7 @@ use eigenskin_core::progress::Progress;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gltf::{Clip, FileKind, Motion, RigFile};
 use eigenskin_io::retarget::{retarget_bvh, retarget_clip};
-use eigenskin_io::{Bvh, JointMap, Matching, RetargetOptions, file_kind};
+use eigenskin_io::{Bvh, JointMap, Matching, RetargetOptions, WriteError, file_kind};
 use serde::{Deserialize, Serialize};
 
 pub use error::{BakeError, BakeWarning};
@@ -156,7 +156,11 @@ impl Bake {
         };
         // A clip of the file itself stays as it is, at its own keys and curves.
         let is_own = matching.is_none() && settings.rate.is_none();
-        let moved = if is_own { file.clone() } else { file.clone().with_motion(&motion)? };
+        let moved = if is_own {
+            file.clone()
+        } else {
+            file.clone().with_motion(&motion).map_err(WriteError::from)?
+        };
         Ok(BakeOutcome::new(moved, self.model.clone(), motion, matching, settings.rate, warnings))
     }
 }

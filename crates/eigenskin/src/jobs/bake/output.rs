@@ -9,8 +9,8 @@ use eigenskin_core::glam::Vec3;
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Counted, Progress};
 use eigenskin_gltf::{FileKind, ModelWriteOptions, Motion, RigFile, model_glb, rig_glb};
-use eigenskin_io::Matching;
 use eigenskin_io::posed_shapes::{ObjFrames, Pc2Writer};
+use eigenskin_io::{Matching, WriteError};
 use serde::{Serialize, Serializer};
 
 use super::{BakeError, BakeWarning};
@@ -86,11 +86,11 @@ impl BakeOutcome {
     /// The GLB, and what its writer says.
     pub fn glb(&self) -> Result<(Vec<u8>, Vec<BakeWarning>), BakeError> {
         if self.file.kind != FileKind::Model {
-            return Ok((rig_glb(&self.file)?, Vec::new()));
+            return Ok((rig_glb(&self.file).map_err(WriteError::from)?, Vec::new()));
         }
         let least = ModelWriteOptions::default().bake_rate;
         let options = ModelWriteOptions { bake_rate: self.rate.unwrap_or(least).max(least) };
-        let (glb, report) = model_glb(&self.file, &self.model, &options)?;
+        let (glb, report) = model_glb(&self.file, &self.model, &options).map_err(WriteError::from)?;
         Ok((glb, report.warnings.into_iter().map(BakeWarning::Model).collect()))
     }
 
