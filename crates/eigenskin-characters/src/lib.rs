@@ -20,6 +20,7 @@ pub mod truth;
 #[cfg(test)]
 mod truth_tests;
 pub mod tube;
+pub mod two_arms;
 
 use std::sync::Arc;
 

@@ -1,9 +1,16 @@
 //! A small seeded generator: splitmix64 (Steele, Lea and Flood 2014).
 
+use glam::{DQuat, DVec3};
+
 /// Uniform random numbers; equal seeds give equal sequences on every platform.
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
+    /// Starts from a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     /// The next 64 random bits.
     pub fn next_bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -17,6 +24,26 @@ impl SplitMix64 {
     pub fn between(&mut self, lowest: f64, highest: f64) -> f64 {
         let unit = (self.next_bits() >> 11) as f64 / (1u64 << 53) as f64;
         lowest + (highest - lowest) * unit
+    }
+
+    /// A whole number below `count`; 0 if that is 0.
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.between(0.0, count as f64) as usize).min(count.saturating_sub(1))
+    }
+
+    /// Uniform in the cube from −`half` to `half`.
+    pub fn vector(&mut self, half: f64) -> DVec3 {
+        DVec3::new(self.between(-half, half), self.between(-half, half), self.between(-half, half))
+    }
+
+    /// A rotation by at most `angle` per axis.
+    pub fn rotation(&mut self, angle: f64) -> DQuat {
+        DQuat::from_scaled_axis(self.vector(angle))
+    }
+
+    /// A unit vector, upwards rather than downwards.
+    pub fn axis(&mut self) -> DVec3 {
+        (self.vector(1.0) + DVec3::new(0.0, 0.0, 1.5)).normalize()
     }
 }
 

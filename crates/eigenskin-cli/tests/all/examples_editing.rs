@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use eigenskin::characters::{Character, arm, truth::SweptSkin};
+use eigenskin::characters::{Character, arm, truth::SweptSkin, two_arms::two_arms};
 use eigenskin::examples::ExampleSet;
 use eigenskin::glam::Vec3;
 use eigenskin::gltf::{ReadOptions, RigFile};
@@ -340,41 +340,6 @@ fn collapsed_vertices_are_told() {
     assert!(output.status.success() && told.contains(&expected), "{told}");
     let set = read_examples(Path::new(&set), &ReadOptions::default()).unwrap().1;
     assert!(furthest(&set.examples()[0].positions, &shape) < 1e-5);
-}
-
-/// A cross whose arms are joints: `arm.L` along +x, `arm.R` along −x.
-fn two_arms() -> eigenskin::rig::Rig {
-    use eigenskin::glam::{DAffine3, DVec3};
-    use eigenskin::mesh::Mesh;
-    use eigenskin::skeleton::{Joint, Skeleton};
-    use eigenskin::weights::{Influence, SkinWeights};
-    let (mut positions, mut triangles, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for ring in -8i32..=8 {
-        let x = 0.25 * ring as f32;
-        let arm = (x.abs() - 0.5).clamp(0.0, 1.0);
-        let side = if x < 0.0 { 2 } else { 1 };
-        for (y, z) in [(-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.4)] {
-            positions.push(Vec3::new(x, y, z));
-            let shares = [(0, 1.0 - arm), (side, arm)].into_iter().filter(|(_, weight)| *weight > 0.0);
-            weights.push(shares.map(|(joint, weight)| Influence { joint, weight }).collect());
-        }
-    }
-    for ring in 0..16u32 {
-        for corner in 0..4 {
-            let (a, b) = (4 * ring + corner, 4 * ring + (corner + 1) % 4);
-            triangles.extend([[a, b, b + 4], [a, b + 4, a + 4]]);
-        }
-    }
-    let joint = |name: &str, parent: Option<usize>, x: f64| Joint {
-        name: name.to_string(),
-        parent,
-        reference: None,
-        joint_from_rest: DAffine3::from_translation(DVec3::new(-x, 0.0, 0.0)),
-    };
-    let joints = vec![joint("chest", None, 0.0), joint("arm.L", Some(0), 1.0), joint("arm.R", Some(0), -1.0)];
-    let mesh = Mesh::new(positions, triangles, None).unwrap();
-    let weights = SkinWeights::new(3, weights).unwrap().0;
-    eigenskin::rig::Rig::new(mesh, Skeleton::new(joints).unwrap(), weights, vec![]).unwrap()
 }
 
 #[test]

@@ -9,47 +9,12 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::{DisplacementBasis, Layer, Stage};
 use eigenskin_core::pose::Pose;
-use eigenskin_core::random::SplitMix64;
+pub use eigenskin_core::random::SplitMix64 as Random;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::weights::{Influence, SkinWeights};
 
 use super::ConformanceError;
-
-/// Random numbers that are the same everywhere.
-pub struct Random(SplitMix64);
-
-impl Random {
-    /// Starts from a seed.
-    pub fn new(seed: u64) -> Self {
-        Self(SplitMix64(seed))
-    }
-
-    /// Uniform in [low, high).
-    pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0.between(low, high)
-    }
-
-    /// A whole number below `count`.
-    pub fn below(&mut self, count: usize) -> usize {
-        (self.between(0.0, count as f64) as usize).min(count.saturating_sub(1))
-    }
-
-    /// Uniform in a cube around zero.
-    pub fn vector(&mut self, half: f64) -> DVec3 {
-        DVec3::new(self.between(-half, half), self.between(-half, half), self.between(-half, half))
-    }
-
-    /// A rotation by at most `angle` per axis.
-    pub fn rotation(&mut self, angle: f64) -> DQuat {
-        DQuat::from_scaled_axis(self.vector(angle))
-    }
-
-    /// A unit vector.
-    pub fn axis(&mut self) -> DVec3 {
-        (self.vector(1.0) + DVec3::new(0.0, 0.0, 1.5)).normalize()
-    }
-}
 
 /// What kind of character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,23 +4,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use eigenskin::base::BaseChoice;
-use eigenskin::characters::{Character, arm, truth::SweptSkin};
-use eigenskin::glam::{DAffine3, DVec3, Vec3};
+use eigenskin::characters::{Character, arm, truth::SweptSkin, two_arms::two_arms};
+use eigenskin::glam::{DVec3, Vec3};
 use eigenskin::gltf::{EditError, ExampleList, RigFile};
 use eigenskin::io::SculptedShape;
 use eigenskin::jobs::edit_examples::{
     Edit, EditDone, EditExamples, EditExamplesError, EditOutcome, ExampleListing, MirrorSettings, Sculpt,
     SculptSource, SkipReason,
 };
-use eigenskin::mesh::Mesh;
 use eigenskin::mirror::MirrorPlane;
 use eigenskin::pose::{JointMotion, Pose};
 use eigenskin::pose_source::{ClipMoment, PoseSource};
 use eigenskin::progress::Unwatched;
 use eigenskin::rig::Rig;
-use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::{BaseSkinning, skinned_shape};
-use eigenskin::weights::{Influence, SkinWeights};
 use serde_json::json;
 
 use crate::stop::Stop;
@@ -139,37 +136,6 @@ fn edits_are_stopped_and_travel_as_json() {
     let plane = Some(MirrorPlane { axis: 0, centre: 0.0 });
     assert_eq!(read, MirrorSettings { plane, ..MirrorSettings::default() });
     assert!(serde_json::from_str::<MirrorSettings>(r#"{ "plane": "w" }"#).is_err());
-}
-
-/// A bar whose ends are joints: `arm.L` along +x, `arm.R` along −x.
-fn two_arms() -> Rig {
-    let (mut positions, mut triangles, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for ring in -8i32..=8 {
-        let x = 0.25 * ring as f32;
-        let share = (x.abs() - 0.5).clamp(0.0, 1.0);
-        let side = if x < 0.0 { 2 } else { 1 };
-        for (y, z) in [(-0.3, -0.3), (0.3, -0.3), (0.3, 0.3), (-0.3, 0.4)] {
-            positions.push(Vec3::new(x, y, z));
-            let shares = [(0, 1.0 - share), (side, share)].into_iter().filter(|(_, weight)| *weight > 0.0);
-            weights.push(shares.map(|(joint, weight)| Influence { joint, weight }).collect());
-        }
-    }
-    for ring in 0..16u32 {
-        for corner in 0..4 {
-            let (a, b) = (4 * ring + corner, 4 * ring + (corner + 1) % 4);
-            triangles.extend([[a, b, b + 4], [a, b + 4, a + 4]]);
-        }
-    }
-    let joint = |name: &str, parent: Option<usize>, x: f64| Joint {
-        name: name.to_string(),
-        parent,
-        reference: None,
-        joint_from_rest: DAffine3::from_translation(DVec3::new(-x, 0.0, 0.0)),
-    };
-    let joints = vec![joint("chest", None, 0.0), joint("arm.L", Some(0), 1.0), joint("arm.R", Some(0), -1.0)];
-    let mesh = Mesh::new(positions, triangles, None).unwrap();
-    let weights = SkinWeights::new(3, weights).unwrap().0;
-    Rig::new(mesh, Skeleton::new(joints).unwrap(), weights, vec![]).unwrap()
 }
 
 /// The left arm lifted by `degrees`, fatter than plain skinning has it.

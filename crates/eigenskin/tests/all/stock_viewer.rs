@@ -1,26 +1,23 @@
 //! Models that were fitted play in a stock viewer, and survive their file.
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::arm;
 use eigenskin_characters::truth::true_shape;
 use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::deformers::Base;
 use eigenskin_core::driver::Combine;
-use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::{ModelWriteOptions, Orientation, RigFile, model_glb, model_of};
 
-use crate::support::compare::{furthest, largest_angle};
-use crate::support::document;
 use crate::support::keep::keep;
-use crate::support::viewer::Viewer;
+use crate::support::{assert_plays_in_a_stock_viewer, document};
 
 /// A model fitted to the built-in arm, in other axes and unit, with a motion: written, read back as
 /// the same model with the same errors, and shown alike by the stock viewer.
@@ -64,27 +61,7 @@ fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
     // z up became y up, centimetres became metres.
     let up = scene.transform_vector3(DVec3::Z);
     assert!((up - 0.01 * DVec3::Y).length() < 1e-9, "{up}");
-    let viewer = Viewer::open(&bytes);
-    let mut evaluator = Evaluator::new(Arc::new(read));
-    let size = 0.01 * character.rig.mesh().size();
-    for &time in &times {
-        let pose = read_file.sample(&read_file.clips()[0], time);
-        let mut positions = vec![Vec3::ZERO; character.rig.vertex_count()];
-        let mut normals = positions.clone();
-        evaluator.evaluate(&pose, &mut positions, Some(&mut normals));
-        for (p, n) in positions.iter_mut().zip(&mut normals) {
-            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
-            *n = scene.transform_vector3(n.as_dvec3()).normalize().as_vec3();
-        }
-        let (shown, shown_normals, weights) = viewer.show(0, time as f32);
-        assert!(weights.iter().all(|w| (0.0..=1.0).contains(w)));
-        assert!(
-            furthest(&shown, &positions) < 1e-5 * size,
-            "{time}: {:e}",
-            furthest(&shown, &positions) / size
-        );
-        assert!(largest_angle(&shown_normals, &normals) < 0.1, "{time}");
-    }
+    assert_plays_in_a_stock_viewer(&bytes, &times);
 }
 
 /// The same with a layer of two joints: their product bulges the arm.
@@ -118,19 +95,6 @@ fn coupled_joints_survive_the_file_and_play_in_a_stock_viewer() {
     let poses: Vec<_> = held_out.iter().map(|named| named.pose.clone()).collect();
     let file = RigFile::from_rig(rig.clone(), "arm").unwrap().with_clip("poses", &times, &poses).unwrap();
     let (bytes, _) = model_glb(&file, &fitted, &ModelWriteOptions::default()).unwrap();
-    let (read_file, read) = model_of(document(&bytes)).unwrap();
-    assert_eq!(read, fitted);
-    let viewer = Viewer::open(&bytes);
-    let mut evaluator = Evaluator::new(Arc::new(read));
-    for &time in &times {
-        let pose = read_file.sample(&read_file.clips()[0], time);
-        let mut positions = vec![Vec3::ZERO; rig.vertex_count()];
-        evaluator.evaluate(&pose, &mut positions, None);
-        let scene = read_file.layout().scene_from_mesh;
-        for p in &mut positions {
-            *p = scene.transform_point3(p.as_dvec3()).as_vec3();
-        }
-        let (shown, _, _) = viewer.show(0, time as f32);
-        assert!(furthest(&shown, &positions) < 1e-5 * rig.mesh().size(), "{time}");
-    }
+    assert_eq!(model_of(document(&bytes)).unwrap().1, fitted);
+    assert_plays_in_a_stock_viewer(&bytes, &times);
 }

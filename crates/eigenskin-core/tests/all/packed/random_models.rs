@@ -12,7 +12,7 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::{DisplacementBasis, Frame, Layer, Model, Stage};
 use eigenskin_core::pose::Pose;
-use eigenskin_core::random::SplitMix64;
+pub use eigenskin_core::random::SplitMix64 as Random;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::BaseSkinning;
@@ -54,27 +54,6 @@ pub fn shapes(
             offset,
         },
     )
-}
-
-/// Random numbers from a seed.
-pub struct Random(SplitMix64);
-
-impl Random {
-    pub fn new(seed: u64) -> Self {
-        Self(SplitMix64(seed))
-    }
-
-    pub fn between(&mut self, low: f64, high: f64) -> f64 {
-        self.0.between(low, high)
-    }
-
-    pub fn below(&mut self, count: usize) -> usize {
-        self.between(0.0, count as f64) as usize
-    }
-
-    pub fn vector(&mut self, half: f64) -> DVec3 {
-        DVec3::new(self.between(-half, half), self.between(-half, half), self.between(-half, half))
-    }
 }
 
 /// Vertices around the tube: blocks of eight never come out even.
