@@ -26,10 +26,24 @@ use super::implicit::Group;
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
 /// The true shape of a character in a pose, `vertex`. For many poses, prepare a [`SweptSkin`].
 pub fn true_shape(character: &Character, pose: &Pose) -> Vec<Vec3> {
     SweptSkin::new(character).shape(pose)
+}
+
+/// A shape that the sum of single joints cannot give, `vertex`: the skin bulges along its normals by the
+/// product of two joints' turns, and by each of them.
+pub fn coupled_bulge(character: &Character, pose: &Pose) -> Vec<Vec3> {
+    let rig = &character.rig;
+    let turn = |joint: usize| pose.motion_of(rig.skeleton(), joint).rotation.w.abs().min(1.0).acos().sin();
+    let (first, second) = (turn(1), turn(2));
+    let amount = 0.05 * rig.mesh().size() * (first + 0.5 * second + 2.0 * first * second);
+    let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
+    let rest = rig.mesh().positions().iter().zip(rig.mesh().normals());
+    let bulged = rest.map(|(p, n)| p.as_dvec3() + amount * n.as_dvec3());
+    bulged.enumerate().map(|(vertex, p)| skinning.position(vertex, p).as_vec3()).collect()
 }
 
 /// How the flesh of a character hangs on its joints.

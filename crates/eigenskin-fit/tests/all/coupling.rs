@@ -1,6 +1,6 @@
 //! Joints that move together: what a sum of joints cannot express is learnt by layers of pairs.
 
-use crate::support::learn;
+use crate::support::{furthest, learn, shape};
 use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
@@ -69,17 +69,6 @@ fn error(fit: &Fit, truth: &ExampleSet) -> f64 {
 
 fn is_product(model: &Model) -> bool {
     model.layers().iter().any(|layer| layer.driver.combine == Combine::Product)
-}
-
-fn shape(model: &Arc<Model>, pose: &Pose) -> (Vec<Vec3>, Vec<Vec3>) {
-    let count = model.rig().vertex_count();
-    let (mut positions, mut normals) = (vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]);
-    Evaluator::new(model.clone()).evaluate(pose, &mut positions, Some(&mut normals));
-    (positions, normals)
-}
-
-fn furthest(a: &[Vec3], b: &[Vec3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max)
 }
 
 #[test]

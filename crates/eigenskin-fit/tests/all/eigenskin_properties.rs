@@ -1,6 +1,6 @@
 //! What must hold for every fitted model.
 
-use crate::support::{learn, learn_on};
+use crate::support::{furthest, learn, learn_on, shape};
 use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
@@ -21,17 +21,6 @@ use proptest::prelude::*;
 
 fn unlimited() -> Budget {
     Budget { per_vertex: None, per_joint: None, total: None }
-}
-
-fn shape(model: &Arc<Model>, pose: &eigenskin_core::pose::Pose) -> (Vec<Vec3>, Vec<Vec3>) {
-    let count = model.rig().vertex_count();
-    let (mut positions, mut normals) = (vec![Vec3::ZERO; count], vec![Vec3::ZERO; count]);
-    Evaluator::new(model.clone()).evaluate(pose, &mut positions, Some(&mut normals));
-    (positions, normals)
-}
-
-fn furthest(a: &[Vec3], b: &[Vec3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max)
 }
 
 fn vector() -> impl Strategy<Value = DVec3> {

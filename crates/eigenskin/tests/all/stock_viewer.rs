@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use eigenskin_characters::arm;
-use eigenskin_characters::truth::true_shape;
+use eigenskin_characters::truth::{coupled_bulge, true_shape};
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::deformers::Base;
 use eigenskin_core::driver::Combine;
 use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_core::glam::{DVec3, Vec3};
-use eigenskin_core::pose::Pose;
+use eigenskin_core::glam::DVec3;
 use eigenskin_core::progress::Unwatched;
-use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::{ModelWriteOptions, Orientation, RigFile, model_glb, model_of};
@@ -69,20 +67,10 @@ fn a_fitted_arm_survives_the_file_and_plays_in_a_stock_viewer() {
 fn coupled_joints_survive_the_file_and_play_in_a_stock_viewer() {
     let character = arm(1000).unwrap();
     let rig = &character.rig;
-    let skeleton = rig.skeleton();
-    let shape = |pose: &Pose| -> Vec<Vec3> {
-        let turn = |joint: usize| pose.motion_of(skeleton, joint).rotation.w.abs().min(1.0).acos().sin();
-        let (first, second) = (turn(1), turn(2));
-        let amount = 0.05 * rig.mesh().size() * (first + 0.5 * second + 2.0 * first * second);
-        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, pose);
-        let rest = rig.mesh().positions().iter().zip(rig.mesh().normals());
-        let bulged = rest.map(|(p, n)| p.as_dvec3() + amount * n.as_dvec3());
-        bulged.enumerate().map(|(vertex, p)| skinning.position(vertex, p).as_vec3()).collect()
-    };
     let held_out = character.multi_joint_poses(6, 8);
     let poses = character.single_joint_poses(4).into_iter().chain(character.multi_joint_poses(20, 7));
     let examples = poses.map(|NamedPose { name, pose }| {
-        let positions = shape(&pose);
+        let positions = coupled_bulge(&character, &pose);
         Example { name, pose, positions, normals: None, inverted: None }
     });
     let training = ExampleSet::new(rig.clone(), examples.collect()).unwrap();

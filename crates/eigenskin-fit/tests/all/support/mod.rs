@@ -3,8 +3,14 @@
 pub mod boxes;
 pub mod psd;
 
+use std::sync::Arc;
+
 use eigenskin_core::deformers::Base;
+use eigenskin_core::evaluate::{Evaluator, Shape};
 use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::glam::Vec3;
+use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::method::{Fit, FitError, Method, fit_examples};
 
@@ -21,4 +27,15 @@ pub fn learn_on(
     params: &(impl Clone + Into<Method>),
 ) -> Result<Fit, FitError> {
     fit_examples(set, base, &params.clone().into(), &Unwatched)
+}
+
+/// Positions and normals of a model in a pose.
+pub fn shape(model: &Arc<Model>, pose: &Pose) -> (Vec<Vec3>, Vec<Vec3>) {
+    let Shape { positions, normals } = Evaluator::new(model.clone()).shape(pose);
+    (positions, normals)
+}
+
+/// The largest distance between the same vertex of two shapes.
+pub fn furthest(a: &[Vec3], b: &[Vec3]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| f64::from(a.distance(*b))).fold(0.0, f64::max)
 }
