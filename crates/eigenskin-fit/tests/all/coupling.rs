@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, sweeps, tube};
 use eigenskin_core::driver::Combine;
-use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;

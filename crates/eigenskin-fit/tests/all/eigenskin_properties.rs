@@ -11,7 +11,6 @@ use eigenskin_core::driver::Kernel;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
-use eigenskin_core::model::Model;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::{Budget, EigenSkinParams, FitError};
