@@ -86,7 +86,7 @@ def sign_changes(names, weights):
         raise Disagreement(f"Blender has {weights.shape[1]} shape keys, the file {len(names)} targets")
     pairs, changing = 0, 0
     for index in range(len(names) - 1):
-        if names[index].endswith("+") and names[index + 1] == names[index][:-1] + "-":
+        if names[index].endswith("_pos") and names[index + 1] == names[index][:-4] + "_neg":
             positive, negative = weights[:, index] > ON, weights[:, index + 1] > ON
             if (positive & negative).any():
                 raise Disagreement(f"{names[index]} and its negative target act together")

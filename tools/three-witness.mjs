@@ -62,7 +62,7 @@ function compare(shown, expected) {
 /** How many coordinates use their positive and their negative target at different times. */
 function signChanges(names, weights) {
   const on = (target) => weights.some((frame) => frame[target] > ON);
-  const isPair = (name, next) => name.endsWith('+') && next === `${name.slice(0, -1)}-`;
+  const isPair = (name, next) => name.endsWith('_pos') && next === `${name.slice(0, -4)}_neg`;
   const pairs = names.flatMap((name, i) => (i + 1 < names.length && isPair(name, names[i + 1]) ? [i] : []));
   const changing = pairs.filter((i) => on(i) && on(i + 1)).length;
   if (pairs.length > 0 && changing === 0)

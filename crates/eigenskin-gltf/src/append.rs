@@ -11,6 +11,8 @@ use super::error::GltfError;
 
 /// How the names of our own accessors and buffer views begin.
 pub const OWN: &str = "eigenskin:";
+/// The name of the view of zeros.
+const ZEROS: &str = "eigenskin:zeros";
 
 /// What a buffer view is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,11 +42,11 @@ pub fn vec3(
 }
 
 /// Appends vectors that are zero except at the given elements (`element`, rising, and its value);
-/// stored sparsely where that is smaller.
+/// stored sparsely where that is smaller. `most` is the largest count of all that are appended so.
 pub fn sparse_vec3(
     document: &mut Document,
     name: &str,
-    count: usize,
+    (count, most): (usize, usize),
     entries: &[(u32, Vec3)],
     bounds: bool,
 ) -> Result<usize, GltfError> {
@@ -64,12 +66,15 @@ pub fn sparse_vec3(
         entries.iter().flat_map(|&(element, _)| element.to_le_bytes()[..index_size].to_vec()).collect();
     bytes.resize(index_bytes, 0);
     bytes.extend(entries.iter().flat_map(|(_, v)| v.to_array()).flat_map(f32::to_le_bytes));
+    let zeros = zeros_view(document, 12 * count, 12 * most)?;
     let view = push_view(document, name, &bytes, Usage::Other)?;
-    let mut accessor = json!({"componentType": 5126, "count": count, "type": "VEC3", "name": name, "sparse": {
+    let mut accessor =
+        json!({"componentType": 5126, "count": count, "type": "VEC3", "name": name, "bufferView": zeros});
+    accessor["sparse"] = json!({
         "count": entries.len(),
         "indices": {"bufferView": view, "componentType": index_type},
         "values": {"bufferView": view, "byteOffset": index_bytes},
-    }});
+    });
     if bounds {
         let rest = (entries.len() < count).then_some(Vec3::ZERO);
         set_bounds(&mut accessor, entries.iter().map(|&(_, v)| v).chain(rest));
@@ -226,6 +231,21 @@ fn dense(
     push_accessor(document, accessor)
 }
 
+/// A view of `length` zeros or more, which all sparse accessors stand on; a new one has `most`. glTF needs
+/// none, but Godot 3 takes the first view of the file where there is none, whatever it holds.
+fn zeros_view(document: &mut Document, length: usize, most: usize) -> Result<usize, GltfError> {
+    let is_large = |view: &Value| {
+        let own = view.get("byteLength").and_then(Value::as_u64).unwrap_or(0);
+        view.get("name").and_then(Value::as_str) == Some(ZEROS) && own >= length as u64
+    };
+    if let Some(known) = document.array("bufferViews").iter().position(is_large) {
+        return Ok(known);
+    }
+    let view = push_view(document, ZEROS, &vec![0; most.max(length)], Usage::Vertices)?;
+    document.entry_mut("bufferViews", view)?["name"] = ZEROS.into();
+    Ok(view)
+}
+
 fn push_view(document: &mut Document, name: &str, bytes: &[u8], usage: Usage) -> Result<usize, GltfError> {
     let start = document.append_bytes(bytes)?;
     let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": bytes.len()});
@@ -260,14 +280,23 @@ mod tests {
         let positions: Vec<Vec3> = (0..1000).map(|i| Vec3::splat(i as f32)).collect();
         vec3(&mut document, "base", &positions, Usage::Vertices, true).unwrap();
         let entries = [(3, Vec3::new(1.0, -2.0, 0.5)), (999, Vec3::X)];
-        let sparse = sparse_vec3(&mut document, "eigenskin:a", 1000, &entries, true).unwrap();
-        assert!(document.array("accessors")[sparse].get("sparse").is_some());
+        let sparse = sparse_vec3(&mut document, "eigenskin:a", (1000, 2000), &entries, true).unwrap();
+        let written = &document.array("accessors")[sparse];
+        assert!(written.get("sparse").is_some());
+        // Importers that do not know of missing views find zeros all the same.
+        let view = &document.array("bufferViews")[written["bufferView"].as_u64().unwrap() as usize];
+        assert_eq!(view["byteLength"], 12 * 2000);
+        let start = view["byteOffset"].as_u64().unwrap() as usize;
+        assert!(document.binary[start..start + 12 * 2000].iter().all(|&byte| byte == 0));
+        let larger = sparse_vec3(&mut document, "eigenskin:c", (2000, 2000), &entries, false).unwrap();
+        let accessors = document.array("accessors");
+        assert_eq!(accessors[larger]["bufferView"], accessors[sparse]["bufferView"]);
         let values = accessor::read_vec3(&document, sparse).unwrap();
         assert_eq!(values[3], entries[0].1);
         assert_eq!(values[999], Vec3::X);
         assert_eq!(values.iter().filter(|v| **v != Vec3::ZERO).count(), 2);
         assert_eq!(document.array("accessors")[sparse]["min"], json!([0.0, -2.0, 0.0]));
-        let dense = sparse_vec3(&mut document, "eigenskin:b", 4, &entries[..1], true).unwrap();
+        let dense = sparse_vec3(&mut document, "eigenskin:b", (4, 4), &entries[..1], true).unwrap();
         assert!(document.array("accessors")[dense].get("sparse").is_none());
         assert_eq!(accessor::read_vec3(&document, dense).unwrap()[3], entries[0].1);
 

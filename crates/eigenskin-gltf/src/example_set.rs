@@ -24,7 +24,7 @@ use super::pose_keys::{self, NodePose};
 use super::rig::RigLayout;
 use super::stack_table::StackEntry;
 use super::table::{ExampleEntry, ExamplesEntry, InvertedEntry, PosedEntry, Storage, Table};
-use super::targets::{self, Target};
+use super::targets::{self, SharedKeys, Target};
 use crate::WriteError;
 use crate::rig_file::RigFile;
 use crate::simulation_record::SimulationRecord;
@@ -344,6 +344,7 @@ fn push_clip(
     let input = pose_keys::push_times(document, &format!("{OWN}times"), &times)?;
     let name = format!("{OWN}keys");
     let mut animation = pose_keys::push_animation(document, layout, &name, clip, input, poses, "STEP")?;
+    let mut keys = SharedKeys::default();
     for &node in &layout.mesh_nodes {
         let own = targets::own_count_of_node(document, layout, own, node)?;
         let defaults = targets::own_default_weights(document, node, own)?;
@@ -352,7 +353,8 @@ fn push_clip(
             weights.extend(defaults.iter().map(|&w| w as f32));
             weights.extend((0..poses.len()).map(|target| if target == key { 1.0 } else { 0.0 }));
         }
-        targets::set_weights_channel(document, &mut animation, node, input, &weights, "STEP")?;
+        let output = keys.weights(document, &weights)?;
+        targets::set_weights_channel(&mut animation, node, [input, output], "STEP")?;
     }
     document.array_mut("animations")?.push(animation);
     Ok(())

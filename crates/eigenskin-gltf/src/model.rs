@@ -18,7 +18,7 @@ use super::halves::{halves_of, split_weights};
 use super::skin_weights::{self, Former};
 use super::stack_table::StackEntry;
 use super::table::{ComponentEntry, LayerEntry, ModelEntry, Storage};
-use super::targets::{self, Target};
+use super::targets::{self, SharedKeys, Target};
 use crate::WriteError;
 use crate::limits::{self, Counts};
 use crate::rig_file::RigFile;
@@ -195,11 +195,11 @@ fn push_layer(
     };
     if before {
         for (component, entry) in components.iter().enumerate() {
-            let halves = [(entry.plus, 1.0, '+'), (entry.minus, -1.0, '-')];
+            let halves = [(entry.plus, 1.0, "pos"), (entry.minus, -1.0, "neg")];
             for (half, sign, mark) in halves {
                 let Some(half) = half else { continue };
                 let scale = sign * half.scale as f32;
-                let name = format!("{} {component}{mark}", layer.name);
+                let name = target_name(&format!("{}_{}_{mark}", layer.name, component + 1), morphs);
                 morphs.push(scaled_target(layer, component, scale, name, normals == Storage::Targets));
             }
         }
@@ -213,6 +213,21 @@ fn push_layer(
         components: if before { components.to_vec() } else { Vec::new() },
         driver: DriverEntry::new(&layer.driver, rig),
     })
+}
+
+/// A name that is still another than all others when a program makes an identifier of it: letters and digits
+/// of ASCII, and underscores.
+fn target_name(wanted: &str, others: &[Target]) -> String {
+    let mut name: String = wanted.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) {
+        name.insert(0, '_');
+    }
+    let is_free = |name: &String| others.iter().all(|other| other.name != *name);
+    if is_free(&name) {
+        return name;
+    }
+    // One more than there are others: one is free.
+    (2..others.len() + 3).map(|number| format!("{name}_{number}")).find(is_free).unwrap_or_default()
 }
 
 fn scaled_target(layer: &Layer, component: usize, scale: f32, name: String, with_normals: bool) -> Target {
@@ -237,9 +252,10 @@ fn push_baked(
     split: &dyn Fn(&[f32]) -> Vec<f32>,
 ) -> Result<(), GltfError> {
     let layout = file.layout();
+    let mut keys = SharedKeys::default();
     for clip in baked {
         let mut animation: Value = document.entry("animations", clip.animation)?.clone();
-        let input = append::scalars(document, &format!("{OWN}times"), &clip.times, true)?;
+        let input = keys.times(document, &clip.times)?;
         for &node in &layout.mesh_nodes {
             let own = targets::own_count_of_node(document, layout, own, node)?;
             let mut weights = Vec::new();
@@ -251,9 +267,27 @@ fn push_baked(
                 continue;
             }
             let interpolation = if clip.step { "STEP" } else { "LINEAR" };
-            targets::set_weights_channel(document, &mut animation, node, input, &weights, interpolation)?;
+            let output = keys.weights(document, &weights)?;
+            targets::set_weights_channel(&mut animation, node, [input, output], interpolation)?;
         }
         *document.entry_mut("animations", clip.animation)? = animation;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_targets_survive_as_identifiers() {
+        let mut targets: Vec<Target> = Vec::new();
+        for wanted in ["elbow_1_pos", "finger-2 × thumb_1_neg", "finger 2 + thumb_1_neg", "3rd_1_pos"] {
+            let name = target_name(wanted, &targets);
+            targets.push(Target { name, positions: Vec::new(), normals: Vec::new() });
+        }
+        let names: Vec<&str> = targets.iter().map(|target| target.name.as_str()).collect();
+        let expected = ["elbow_1_pos", "finger_2___thumb_1_neg", "finger_2___thumb_1_neg_2", "_3rd_1_pos"];
+        assert_eq!(names, expected);
+    }
 }

@@ -1,6 +1,7 @@
 //! The eigenskin table: what plain glTF has no place for, as JSON under the key `"eigenskin"` in
-//! the extras of the default scene *and* of the skeleton's root node. Other programs keep one or
-//! the other, and drop vendor extensions.
+//! the extras of the default scene *and* of the skeleton's root node, there as text. Other programs keep
+//! one or the other, and drop vendor extensions; Assimp ends at nodes whose extras hold more than plain
+//! values.
 //!
 //! Joints and controls are named, never numbered: programs renumber nodes. All numbers are `f64`
 //! and read back to the bit.
@@ -244,18 +245,21 @@ impl Table {
         let default = document.json.get("scene").and_then(Value::as_u64).unwrap_or(0) as usize;
         let default_scene = document.array("scenes").get(default);
         let places = default_scene.into_iter().chain(document.array("scenes")).chain(document.array("nodes"));
-        let found = places.filter_map(|place| place.get("extras")?.get(KEY)).find(|table| table.is_object());
-        let Some(found) = found else { return Ok(None) };
+        let Some(found) = places.filter_map(|place| place.get("extras")?.get(KEY)).find_map(as_object) else {
+            return Ok(None);
+        };
         let version = found.get("version").cloned().unwrap_or(Value::Null);
         if version.as_u64() != Some(VERSION) {
             return Err(GltfError::TableVersion { version: version.to_string() });
         }
-        serde_json::from_value(found.clone()).map(Some).map_err(|error| GltfError::table(error.to_string()))
+        serde_json::from_value(found).map(Some).map_err(|error| GltfError::table(error.to_string()))
     }
 
     /// Puts the table into the default scene and the given node, in place of an older one.
     pub fn store(&self, document: &mut Document, root_node: usize) -> Result<(), GltfError> {
-        let value = serde_json::to_value(self).map_err(|error| GltfError::table(error.to_string()))?;
+        let fail = |error: serde_json::Error| GltfError::table(error.to_string());
+        let (value, text) =
+            (serde_json::to_value(self).map_err(fail)?, serde_json::to_string(self).map_err(fail)?);
         Self::remove(document);
         if document.array("scenes").is_empty() {
             let children: Vec<u64> = document
@@ -272,8 +276,8 @@ impl Table {
             document.json["scene"] = 0.into();
         }
         let scene = document.json.get("scene").and_then(Value::as_u64).unwrap_or(0) as usize;
-        put(document.entry_mut("scenes", scene)?, value.clone());
-        put(document.entry_mut("nodes", root_node)?, value);
+        put(document.entry_mut("scenes", scene)?, value);
+        put(document.entry_mut("nodes", root_node)?, text.into());
         Ok(())
     }
 
@@ -291,6 +295,15 @@ impl Table {
                 }
             }
         }
+    }
+}
+
+/// A table as it stands in a file: an object, or its text.
+fn as_object(table: &Value) -> Option<Value> {
+    match table {
+        Value::Object(_) => Some(table.clone()),
+        Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_object),
+        _ => None,
     }
 }
 

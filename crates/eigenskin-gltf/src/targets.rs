@@ -66,6 +66,7 @@ pub fn append_targets(
         return Ok(());
     }
     let own = counts(document, layout)?;
+    let most = layout.primitives.iter().map(|range| range.vertex_count).max().unwrap_or(0);
     for (&mesh, &own) in layout.meshes.iter().zip(&own) {
         // Primitives that share their vertices share their targets.
         let mut written: Vec<(usize, Vec<Value>)> = Vec::new();
@@ -76,7 +77,7 @@ pub fn append_targets(
             } else {
                 let normals = with_normals && range.has_normals;
                 let first = range.first_vertex;
-                let list = push_range(document, first, range.vertex_count, targets, normals)?;
+                let list = push_range(document, first, (range.vertex_count, most), targets, normals)?;
                 written.extend(first.map(|first| (first, list.clone())));
                 list
             };
@@ -104,7 +105,7 @@ fn within(list: &[(u32, Vec3)], from: usize, count: usize) -> Vec<(u32, Vec3)> {
 fn push_range(
     document: &mut Document,
     first: Option<usize>,
-    count: usize,
+    (count, most): (usize, usize),
     targets: &[Target],
     normals: bool,
 ) -> Result<Vec<Value>, GltfError> {
@@ -113,15 +114,15 @@ fn push_range(
     // Points and lines do not move: one field of zeros serves all their targets.
     let still = match first {
         Some(_) => None,
-        None => Some(append::sparse_vec3(document, &name, count, &[], true)?),
+        None => Some(append::sparse_vec3(document, &name, (count, most), &[], true)?),
     };
     for target in targets {
         let push = |document: &mut Document, field: &[(u32, Vec3)], bounds| match (first, still) {
             (Some(first), _) => {
-                append::sparse_vec3(document, &name, count, &within(field, first, count), bounds)
+                append::sparse_vec3(document, &name, (count, most), &within(field, first, count), bounds)
             }
             (None, Some(still)) => Ok(still),
-            (None, None) => append::sparse_vec3(document, &name, count, &[], bounds),
+            (None, None) => append::sparse_vec3(document, &name, (count, most), &[], bounds),
         };
         let mut entry = json!({"POSITION": push(document, &target.positions, true)?});
         if normals {
@@ -209,17 +210,47 @@ pub fn own_count_of_node(
     Ok(position.map_or(0, |position| own[position]))
 }
 
-/// Replaces the channel that drives the morph weights of a node in an animation.
-/// `values` is `key × target`.
-pub fn set_weights_channel(
+/// Accessors of key times and morph weights: what is the same in several clips or nodes is appended once.
+#[derive(Debug, Default)]
+pub struct SharedKeys {
+    times: Vec<(Vec<f32>, usize)>,
+    weights: Vec<(Vec<f32>, usize)>,
+}
+
+impl SharedKeys {
+    /// The accessor of these times.
+    pub fn times(&mut self, document: &mut Document, times: &[f32]) -> Result<usize, GltfError> {
+        shared(&mut self.times, document, "times", times)
+    }
+
+    /// The accessor of these weights, `key × target`.
+    pub fn weights(&mut self, document: &mut Document, weights: &[f32]) -> Result<usize, GltfError> {
+        shared(&mut self.weights, document, "weights", weights)
+    }
+}
+
+fn shared(
+    known: &mut Vec<(Vec<f32>, usize)>,
     document: &mut Document,
+    name: &str,
+    values: &[f32],
+) -> Result<usize, GltfError> {
+    if let Some((_, accessor)) = known.iter().find(|(own, _)| own == values) {
+        return Ok(*accessor);
+    }
+    let accessor = append::scalars(document, &format!("{}{name}", append::OWN), values, name == "times")?;
+    known.push((values.to_vec(), accessor));
+    Ok(accessor)
+}
+
+/// Replaces the channel that drives the morph weights of a node in an animation; `input` and `output` are
+/// accessors of its keys.
+pub fn set_weights_channel(
     animation: &mut Value,
     node: usize,
-    input: usize,
-    values: &[f32],
+    [input, output]: [usize; 2],
     interpolation: &str,
 ) -> Result<(), GltfError> {
-    let output = append::scalars(document, &format!("{}weights", append::OWN), values, false)?;
     let samplers = list_mut(animation, "samplers")?;
     samplers.push(json!({"input": input, "output": output, "interpolation": interpolation}));
     let sampler = samplers.len() - 1;
@@ -237,6 +268,7 @@ pub fn widen_weights_channels(
     own: &[usize],
     added: usize,
 ) -> Result<(), GltfError> {
+    let mut keys = SharedKeys::default();
     for (index, clip) in clips.iter().enumerate() {
         let channels = clip
             .channels
@@ -250,10 +282,9 @@ pub fn widen_weights_channels(
                 values.resize(values.len() + added + own.saturating_sub(block.len()), 0.0);
             }
             let times: Vec<f32> = channel.times.iter().map(|&t| t as f32).collect();
-            let input = append::scalars(document, &format!("{}times", append::OWN), &times, true)?;
+            let keys = [keys.times(document, &times)?, keys.weights(document, &values)?];
             let mut animation = document.entry("animations", index)?.clone();
-            let interpolation = channel.interpolation.name();
-            set_weights_channel(document, &mut animation, channel.node, input, &values, interpolation)?;
+            set_weights_channel(&mut animation, channel.node, keys, channel.interpolation.name())?;
             *document.entry_mut("animations", index)? = animation;
         }
     }
@@ -441,4 +472,24 @@ fn list_mut<'a>(holder: &'a mut Value, key: &str) -> Result<&'a mut Vec<Value>, 
         .get_mut(key)
         .and_then(Value::as_array_mut)
         .ok_or_else(|| GltfError::field(format!("an animation's {key}"), "a list"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_keys_are_written_once() {
+        let mut document = Document::new();
+        let mut keys = SharedKeys::default();
+        let times = keys.times(&mut document, &[0.0, 1.0]).unwrap();
+        let weights = keys.weights(&mut document, &[0.0, 1.0]).unwrap();
+        let others = keys.weights(&mut document, &[0.0, 0.5]).unwrap();
+        assert_eq!(keys.weights(&mut document, &[0.0, 1.0]).unwrap(), weights);
+        assert_eq!(keys.times(&mut document, &[0.0, 1.0]).unwrap(), times);
+        // Times say their range, weights need not.
+        assert!(times != weights && weights != others && document.array("accessors").len() == 3);
+        assert_eq!(document.array("accessors")[times]["max"], json!([1.0]));
+        assert!(document.array("accessors")[weights].get("max").is_none());
+    }
 }

@@ -136,8 +136,8 @@ fn a_baked_clip_is_what_the_shapes_show() {
             let target = names.iter().position(|other| *other == name);
             target.is_some_and(|target| weights.iter().any(|frame| frame[target] > 0.05))
         };
-        let both = |name: &&&str| used(name) && used(&name.replace('+', "-"));
-        assert!(names.iter().filter(|name| name.ends_with('+')).any(|name| both(&name)), "{names:?}");
+        let both = |name: &&&str| used(name) && used(&name.replace("_pos", "_neg"));
+        assert!(names.iter().filter(|name| name.ends_with("_pos")).any(|name| both(&name)), "{names:?}");
         // The demo motion is a loop.
         let loops = |frames: Vec<Vec<Vec3>>| {
             let pairs = frames[0].iter().zip(frames.last().unwrap());
