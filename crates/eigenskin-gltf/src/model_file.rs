@@ -12,7 +12,7 @@ use crate::rig_file::RigFile;
 /// on which morph targets of which nodes.
 ///
 /// ```
-/// use eigenskin_core::packed::{BakeParams, BakedEvaluator, BakedModel};
+/// use eigenskin_core::packed::{PackParams, PackedEvaluator, PackedModel};
 /// use eigenskin_gltf::ModelFile;
 /// # use std::sync::Arc;
 /// # use eigenskin_core::{glam::Vec3, mesh::Mesh, model::Model, rig::Rig, skeleton::Skeleton};
@@ -24,8 +24,8 @@ use crate::rig_file::RigFile;
 /// # let model = Model::without_corrections(rig, BaseSkinning::LinearBlend);
 /// # let (bytes, _) = model_glb(&file, &model, &ModelWriteOptions::default())?;
 /// let loaded = ModelFile::from_bytes(&bytes)?;
-/// let packed = BakedModel::new(&loaded.model, &BakeParams::default())?;
-/// let mut drivers = BakedEvaluator::new(packed.into());
+/// let packed = PackedModel::new(&loaded.model, &PackParams::default())?;
+/// let mut drivers = PackedEvaluator::new(packed.into());
 ///
 /// // In each frame: from a pose to the weights of the model's morph targets.
 /// let mut weights = vec![0.0; loaded.morph_weights.count()];
