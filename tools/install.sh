@@ -10,7 +10,7 @@
 set -uo pipefail
 build=$1 logs=$2 full=${3-}
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender,calculix,gpu,native,view,valgrind,wasm}.ready
+rm -f "$logs"/{npm,chromium,blender,calculix,gpu,native,view,valgrind,wasm,importers}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -19,6 +19,8 @@ blender_libraries=(libegl1 libgl1 libice6 libsm6 libx11-6 libxext6 libxfixes3 li
 gpu_libraries=(mesa-vulkan-drivers libegl1 libgl1-mesa-dri)
 # A display without a screen, and what windows on X11 load.
 view_libraries=(xvfb libx11-6 libx11-xcb1 libxcursor1 libxi6 libxkbcommon-x11-0 libxkbcommon0 libxrandr2)
+# Importers of others, and a display for the editor of one.
+importer_packages=(godot3 assimp-utils xvfb xauth)
 # A compiler with the source of std, from which std is built for WebAssembly, and a linker.
 wasm_packages=(rustc-web cargo-web rust-web-src lld)
 
@@ -50,6 +52,7 @@ debian_packages() {
   command -v valgrind >/dev/null || missing+=(valgrind)
   find_python >/dev/null || missing+=(python3 python3-venv)
   [ "$full" != --full ] || wasm >/dev/null || missing+=("${wasm_packages[@]}")
+  [ "$full" != --full ] || importers >/dev/null || missing+=("${importer_packages[@]}")
   if command -v dpkg-query >/dev/null; then
     for library in "${blender_libraries[@]}" "${gpu_libraries[@]}" "${view_libraries[@]}"; do
       dpkg-query -W -f '${Status}' "$library" 2>/dev/null | grep -q ' installed$' || missing+=("$library")
@@ -110,6 +113,11 @@ wasm() {
   echo "a compiler for WebAssembly is missing: install ${wasm_packages[*]}"
   return 1
 }
+importers() {
+  command -v godot3 && command -v assimp && command -v xvfb-run && return
+  echo "importers are missing: install ${importer_packages[*]}"
+  return 1
+}
 # install TOOL FUNCTION: with its own log and mark.
 install() { "$2" >"$logs/$1.log" 2>&1 && touch "$logs/$1.ready"; }
 
@@ -123,4 +131,5 @@ install native native_tools
 install valgrind valgrind_and_python
 install view view
 [ "$full" != --full ] || install wasm wasm
+[ "$full" != --full ] || install importers importers
 wait
