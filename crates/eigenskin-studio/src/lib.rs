@@ -29,7 +29,7 @@ use eigenskin_gpu::{GpuContext, GpuError, wgpu};
 use message::Step;
 use recording::Recording;
 use state::{Effect, ViewState};
-pub use subject::{LengthUnit, Subject};
+pub use subject::Subject;
 use viewer::Viewer;
 
 /// How to begin.

@@ -7,6 +7,7 @@ use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
 use eigenskin_gltf::RigFile;
+use eigenskin_report::page::LengthUnit;
 
 use crate::message::Vocabulary;
 
@@ -29,22 +30,6 @@ pub struct Subject {
     pub from_direction: DVec3,
     /// what is up
     pub up: DVec3,
-}
-
-/// A unit of length for people.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LengthUnit {
-    /// such as "mm"
-    pub name: String,
-    /// told = model's · this
-    pub per_model_unit: f64,
-}
-
-impl LengthUnit {
-    /// A length of the model, three digits that matter, with the unit.
-    pub fn tell(&self, length: f64) -> String {
-        format!("{} {}", figure(length * self.per_model_unit), self.name)
-    }
 }
 
 impl Subject {
@@ -70,28 +55,5 @@ impl Subject {
             if x <= 0.04045 { x / 12.92 } else { ((x + 0.055) / 1.055).powf(2.4) }
         };
         self.heat_colours.iter().map(|bytes| Vec3::from(bytes.map(linear))).collect()
-    }
-}
-
-/// Three digits that matter.
-fn figure(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return "0".to_string();
-    }
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 12) as usize;
-    if value.abs() < 1e-4 { format!("{value:.1e}") } else { format!("{value:.digits$}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lengths_are_told_with_three_digits() {
-        let unit = LengthUnit { name: "mm".into(), per_model_unit: 1000.0 };
-        assert_eq!(unit.tell(0.001_234_5), "1.23 mm");
-        assert_eq!(unit.tell(0.1), "100 mm");
-        assert_eq!(unit.tell(0.0), "0 mm");
-        assert_eq!(unit.tell(2e-9), "2.0e-6 mm");
     }
 }

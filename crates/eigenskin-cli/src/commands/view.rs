@@ -9,13 +9,14 @@ use eigenskin::gltf::{FileKind, RigFile};
 use eigenskin::io::pose_file::read_poses;
 use eigenskin::model::Model;
 use eigenskin::nearest_name;
+use eigenskin::report::page::LengthUnit;
 use eigenskin::report::picture::heat_colours;
 use eigenskin::reports::default_view;
 use eigenskin::rig_source::read_options;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin_studio::message::{Shown, Step};
 use eigenskin_studio::recording::Recording;
-use eigenskin_studio::{LengthUnit, Subject, ViewOptions};
+use eigenskin_studio::{Subject, ViewOptions};
 
 use crate::output::Output;
 
@@ -161,7 +162,7 @@ fn unit_of(path: &Path, file: &RigFile) -> LengthUnit {
     let is_bundle = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"));
     let scale = file.layout().scene_from_mesh.matrix3.determinant().abs().cbrt();
     if is_bundle || !(scale > 0.0 && scale.is_finite()) {
-        return LengthUnit { name: "units".into(), per_model_unit: 1.0 };
+        return LengthUnit::of_the_model();
     }
     LengthUnit { name: "mm".into(), per_model_unit: 1000.0 * scale }
 }

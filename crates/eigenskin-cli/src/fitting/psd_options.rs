@@ -25,7 +25,7 @@ pub struct PsdArgs {
     deltas: Option<DeltasArg>,
     /// With --deltas forward: the axes in which sculpts are added [default: root]
     #[arg(long, value_enum, hide_short_help = true)]
-    frame: Option<FrameArg>,
+    axes: Option<AxesArg>,
     /// How weights are found between examples [default: rbf]
     #[arg(long, value_enum, hide_short_help = true)]
     interpolation: Option<InterpolationArg>,
@@ -56,7 +56,7 @@ enum DeltasArg {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum FrameArg {
+enum AxesArg {
     /// directions stay fixed in the character
     Root,
     /// directions turn with the joint a vertex follows most
@@ -107,7 +107,7 @@ impl PsdArgs {
         };
         check_options(&[
             of_psd("--deltas", self.deltas.is_some()),
-            of_psd("--frame", self.frame.is_some()),
+            of_psd("--axes", self.axes.is_some()),
             of_psd("--interpolation", self.interpolation.is_some()),
             of_psd("--radius", !self.radius.is_empty()),
             of_psd("--axis-radii", !self.axis_radii.is_empty()),
@@ -120,8 +120,8 @@ impl PsdArgs {
                 instead: instead(),
             },
             WorksWith {
-                option: "--frame",
-                given: self.frame.is_some(),
+                option: "--axes",
+                given: self.axes.is_some(),
                 with: "--deltas forward",
                 chosen: self.deltas == Some(DeltasArg::Forward),
                 instead: "--deltas inverse".to_string(),
@@ -222,10 +222,10 @@ impl PsdArgs {
     }
 
     fn delta_space(&self) -> DeltaSpace {
-        match (self.deltas, self.frame) {
+        match (self.deltas, self.axes) {
             (None | Some(DeltasArg::Inverse), _) => DeltaSpace::Inverse,
-            (_, None | Some(FrameArg::Root)) => DeltaSpace::Forward { frame: Frame::Root },
-            (_, Some(FrameArg::HeaviestJoint)) => DeltaSpace::Forward { frame: Frame::HeaviestJoint },
+            (_, None | Some(AxesArg::Root)) => DeltaSpace::Forward { frame: Frame::Root },
+            (_, Some(AxesArg::HeaviestJoint)) => DeltaSpace::Forward { frame: Frame::HeaviestJoint },
         }
     }
 }

@@ -74,7 +74,7 @@ fn options_of_other_methods_are_refused() {
         ("--radius", "fist=0.4", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--axis-radii", "elbow=0.5,1,1", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--deltas", "forward", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--frame", "root", of_psd, &["eigenskin", "parameterization", "auto"]),
+        ("--axes", "root", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--order", "as-given", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--interpolation", "shepard", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--prototypes", "3", "--method weighted-psd", &["eigenskin", "psd", "parameterization", "auto"]),

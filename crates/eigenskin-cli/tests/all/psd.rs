@@ -111,7 +111,7 @@ fn examples_are_met_by_every_variant_and_from_the_file() {
     let variants: [&[&str]; 8] = [
         &["--method", "psd"],
         &["--method", "psd", "--deltas", "forward"],
-        &["--method", "psd", "--deltas", "forward", "--frame", "heaviest-joint"],
+        &["--method", "psd", "--deltas", "forward", "--axes", "heaviest-joint"],
         &["--method", "psd", "--kernel", "thin-plate", "--clamp", "0.5"],
         &["--method", "psd", "--interpolation", "shepard"],
         &["--method", "psd", "--width", "0.8", "--radius", "elbow=0.5", "--order", "forearm,upper-arm"],
@@ -234,7 +234,7 @@ fn options_of_another_method_are_refused_naming_both() {
         (&["--radius", "elbow=1"], ["--radius", "--method eigenskin"]),
         (&["--order", "as-given"], ["--order", "--method eigenskin"]),
         (&["--method", "psd", "--prototypes", "3"], ["--prototypes", "--method psd"]),
-        (&["--method", "psd", "--frame", "root"], ["--frame", "--deltas inverse"]),
+        (&["--method", "psd", "--axes", "root"], ["--axes", "--deltas inverse"]),
         (&["--method", "psd", "--interpolation", "shepard", "--width", "1"], ["--width", "shepard"]),
         (
             &["--method", "psd", "--interpolation", "linear", "--axis-radii", "forearm=1,1,1"],

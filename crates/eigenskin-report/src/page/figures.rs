@@ -30,6 +30,11 @@ impl LengthUnit {
         Self { name: "mm".to_string(), per_model_unit: 1000.0 }
     }
 
+    /// A length of the model, with the unit's name.
+    pub fn tell(&self, length: f64) -> String {
+        format!("{} {}", self.show(length), self.name)
+    }
+
     /// A length of the model, without the unit's name.
     pub(super) fn show(&self, length: f64) -> String {
         figure(self.per_model_unit * length)
@@ -93,5 +98,14 @@ mod tests {
         assert_eq!(percent(0.00123), "0.12 %");
         assert_eq!(percent(0.0996), "10 %");
         assert_eq!(bytes(1_675_864), "1.68 MB");
+    }
+
+    #[test]
+    fn lengths_are_told_in_their_unit() {
+        let unit = LengthUnit::millimetres();
+        assert_eq!(unit.tell(0.001_234_5), "1.23 mm");
+        assert_eq!(unit.tell(0.1), "100 mm");
+        assert_eq!(unit.tell(0.0), "0 mm");
+        assert_eq!(unit.tell(2e-10), "2.00e-7 mm");
     }
 }
