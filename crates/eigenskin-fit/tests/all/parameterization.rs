@@ -454,25 +454,21 @@ fn a_large_skin_is_fitted_in_seconds() {
     let character = hand(79_612).unwrap();
     assert_eq!(character.rig.vertex_count(), 39_808);
     let set = frames(&character, 55, 8);
-    // The best of three: other tests run at the same time.
-    let time = |name: &str, run: &dyn Fn()| {
-        let seconds = |_| {
-            let start = std::time::Instant::now();
-            run();
-            start.elapsed().as_secs_f64()
-        };
-        let best = (0..3).map(seconds).fold(f64::INFINITY, f64::min);
-        println!("{name}: {best:.2} s");
-        best
+    let seconds = |run: &dyn Fn()| {
+        let start = std::time::Instant::now();
+        run();
+        start.elapsed().as_secs_f64()
     };
-    let pulling = time("pulling back", &|| {
-        skinned_displacements(&set, BaseSkinning::LinearBlend, &Unwatched).unwrap();
+    // Seconds are those of the machine, on which other tests run too: both are measured right after each other,
+    // and the best of five such ratios counts. Most of the time goes into pulling the frames back.
+    let mut ratios = (0..5).map(|_| {
+        let pulling =
+            seconds(&|| drop(skinned_displacements(&set, BaseSkinning::LinearBlend, &Unwatched).unwrap()));
+        let whole = seconds(&|| drop(learn(&set, &ParameterizationParams::default()).unwrap()));
+        println!("39,808 vertices, 55 frames: {whole:.2} s, of which pulling back {pulling:.2} s");
+        whole / pulling
     });
-    let whole = time("39,808 vertices, 55 frames", &|| {
-        learn(&set, &ParameterizationParams::default()).unwrap();
-    });
-    // Seconds are those of the machine; most of them go into pulling the frames back.
-    assert!(whole < 4.0 * pulling, "{whole} {pulling}");
+    assert!(ratios.any(|ratio| ratio < 4.0));
 }
 
 /// Where the skin's own corrections are equally steep everywhere, borders of parts are no steeper.
