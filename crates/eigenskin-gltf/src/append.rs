@@ -242,7 +242,10 @@ fn zeros_view(document: &mut Document, length: usize, most: usize) -> Result<usi
         return Ok(known);
     }
     let view = push_view(document, ZEROS, &vec![0; most.max(length)], Usage::Vertices)?;
-    document.entry_mut("bufferViews", view)?["name"] = ZEROS.into();
+    let entry = document.entry_mut("bufferViews", view)?;
+    entry["name"] = ZEROS.into();
+    // Several accessors of vertices on one view must say how far apart its elements are.
+    entry["byteStride"] = 12.into();
     Ok(view)
 }
 
@@ -285,7 +288,7 @@ mod tests {
         assert!(written.get("sparse").is_some());
         // Importers that do not know of missing views find zeros all the same.
         let view = &document.array("bufferViews")[written["bufferView"].as_u64().unwrap() as usize];
-        assert_eq!(view["byteLength"], 12 * 2000);
+        assert_eq!((&view["byteLength"], &view["byteStride"]), (&json!(12 * 2000), &json!(12)));
         let start = view["byteOffset"].as_u64().unwrap() as usize;
         assert!(document.binary[start..start + 12 * 2000].iter().all(|&byte| byte == 0));
         let larger = sparse_vec3(&mut document, "eigenskin:c", (2000, 2000), &entries, false).unwrap();
