@@ -84,16 +84,14 @@ def sign_changes(names, weights):
     the names of the targets and the weights [frame, target]."""
     if len(names) != weights.shape[1]:
         raise Disagreement(f"Blender has {weights.shape[1]} shape keys, the file {len(names)} targets")
-    pairs, changing = 0, 0
+    changing = 0
     for index in range(len(names) - 1):
         if names[index].endswith("_pos") and names[index + 1] == names[index][:-4] + "_neg":
             positive, negative = weights[:, index] > ON, weights[:, index + 1] > ON
             if (positive & negative).any():
                 raise Disagreement(f"{names[index]} and its negative target act together")
-            pairs += 1
+            # A model has targets for all signs that its drivers can give; a clip need not go through them all.
             changing += int(positive.any() and negative.any())
-    if pairs > 0 and changing == 0:
-        raise Disagreement(f"none of {pairs} coordinates with two signs changes its sign in Blender")
     return changing
 
 
