@@ -88,7 +88,7 @@ fn clips_move_joints_first_and_baked_weights_are_replaced() {
     }
 
     let (_, model) = eigenskin_gltf::read_model(&glb(CASE)).unwrap();
-    let mut reference = Evaluator::new(model.into());
+    let mut reference = Evaluator::new(model);
     let (mut moved, mut baked_is_off) = (0f32, 0f32);
     let mut before = stage.weights(driven, CASE);
     for frame in 0..60 {
