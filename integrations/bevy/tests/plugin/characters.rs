@@ -3,10 +3,10 @@
 use bevy::animation::graph::{AnimationGraph, AnimationGraphHandle};
 use bevy::mesh::morph::MorphWeights;
 use bevy::prelude::*;
+use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::DAffine3;
 use eigenskin_core::pose::Pose;
-use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
 use serde_json::{Value, json};
 
 use crate::stage::{

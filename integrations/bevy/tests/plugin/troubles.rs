@@ -4,8 +4,8 @@ use bevy::asset::LoadState;
 use bevy::mesh::morph::{MeshMorphWeights, MorphWeights};
 use bevy::mesh::skinning::SkinnedMesh;
 use bevy::prelude::*;
-use eigenskin_core::glam::DAffine3;
 use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
+use eigenskin_core::glam::DAffine3;
 use serde_json::Value;
 
 use crate::stage::{Stage, assert_close, edited, expectations, expected_weights, glb, messages_of};
