@@ -79,6 +79,16 @@ def weights_of(mesh):
     return [key.value for key in list(keys.key_blocks)[1:]]
 
 
+def keyed_weights(raw, document, count):
+    """The keys of the first clip's morph weights [key, target], as they stand in a GLB."""
+    clip = document["animations"][0]
+    channel = next(channel for channel in clip["channels"] if channel["target"]["path"] == "weights")
+    accessor = document["accessors"][clip["samplers"][channel["sampler"]]["output"]]
+    view = document["bufferViews"][accessor["bufferView"]]
+    start = 28 + int.from_bytes(raw[12:16], "little") + view.get("byteOffset", 0) + accessor.get("byteOffset", 0)
+    return np.frombuffer(raw, "<f4", accessor["count"], start).reshape(-1, count)
+
+
 def sign_changes(names, weights):
     """How many coordinates use their positive and their negative target at different frames, from
     the names of the targets and the weights [frame, target]."""
@@ -90,7 +100,6 @@ def sign_changes(names, weights):
             positive, negative = weights[:, index] > ON, weights[:, index + 1] > ON
             if (positive & negative).any():
                 raise Disagreement(f"{names[index]} and its negative target act together")
-            # A model has targets for all signs that its drivers can give; a clip need not go through them all.
             changing += int(positive.any() and negative.any())
     return changing
 
@@ -129,7 +138,12 @@ def witness(path):
             largest, where = float(distances.max()), (frame + 1, int(distances.argmax()))
         weights.append(weights_of(mesh_object.data))
     relative = largest / baked["size"]
-    changing = sign_changes(document["meshes"][0]["extras"]["targetNames"], np.array(weights))
+    names = document["meshes"][0]["extras"]["targetNames"]
+    changing = sign_changes(names, np.array(weights))
+    # A model has targets for all signs that its drivers can give; a clip need not go through them all.
+    keyed = sign_changes(names, keyed_weights(raw, document, len(names)))
+    if keyed > 0 and changing == 0:
+        raise Disagreement(f"none of {keyed} coordinates that change their sign in the file does so in Blender")
     line = (
         f"{len(shapes)} frames, {len(mesh_object.data.vertices)} vertices, "
         f"{changing} coordinates change sign, largest difference / size {relative:.1e}"

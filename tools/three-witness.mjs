@@ -59,12 +59,23 @@ function compare(shown, expected) {
   return largest;
 }
 
+/** The keys of the first clip's morph weights, [key][target], as they stand in a GLB. */
+function keyedWeights(bytes, document, targets) {
+  const { channels, samplers } = document.animations[0];
+  const channel = channels.find(({ target }) => target.path === 'weights');
+  const accessor = document.accessors[samplers[channel.sampler].output];
+  const view = document.bufferViews[accessor.bufferView];
+  const binary = bytes.subarray(28 + bytes.readUInt32LE(12));
+  const start = (view.byteOffset ?? 0) + (accessor.byteOffset ?? 0);
+  const key = (k) => Array.from({ length: targets }, (_, t) => binary.readFloatLE(start + 4 * (k * targets + t)));
+  return Array.from({ length: accessor.count / targets }, (_, k) => key(k));
+}
+
 /** How many coordinates use their positive and their negative target at different times. */
 function signChanges(names, weights) {
   const on = (target) => weights.some((frame) => frame[target] > ON);
   const isPair = (name, next) => name.endsWith('_pos') && next === `${name.slice(0, -4)}_neg`;
   const pairs = names.flatMap((name, i) => (i + 1 < names.length && isPair(name, names[i + 1]) ? [i] : []));
-  // A model has targets for all signs that its drivers can give; a clip need not go through them all.
   return pairs.filter((i) => on(i) && on(i + 1)).length;
 }
 
@@ -94,7 +105,12 @@ async function witness(page, address, number) {
   }
   const bytes = await readFile(file);
   const document = JSON.parse(bytes.subarray(20, 20 + bytes.readUInt32LE(12)));
-  const changing = signChanges(document.meshes[0].extras.targetNames, weights);
+  const names = document.meshes[0].extras.targetNames;
+  const changing = signChanges(names, weights);
+  // A model has targets for all signs that its drivers can give; a clip need not go through them all.
+  const keyed = signChanges(names, keyedWeights(bytes, document, names.length));
+  if (keyed > 0 && changing === 0)
+    throw new Error(`none of ${keyed} coordinates that change their sign in the file does so in three.js`);
   const relative = worst.distance / baked.size;
   const line =
     `${basename(file)}: ${weights.length} frames, ${opened.vertices} vertices, ${changing} coordinates change sign, ` +

@@ -18,15 +18,15 @@
 //! So the corrections of neighbouring joints do not simply add, but bending one finger leaves the
 //! others alone. Joints only turn here; where a pose also moves or scales them, skin and bones part.
 
+use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use rayon::prelude::*;
 
 use super::Character;
 use super::implicit::Group;
-use eigenskin_core::articulation::NamedPose;
-use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
-use eigenskin_core::pose::Pose;
-use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 
 /// The true shape of a character in a pose, `vertex`. For many poses, prepare a [`SweptSkin`].
 pub fn true_shape(character: &Character, pose: &Pose) -> Vec<Vec3> {

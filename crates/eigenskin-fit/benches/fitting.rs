@@ -3,16 +3,16 @@
 //! model once in each of the poses, on one thread.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and may fail")]
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use eigenskin_characters::truth::SweptSkin;
 use eigenskin_characters::{Character, hand};
+use eigenskin_core::deformers::Base;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::Vec3;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 
 fn main() {

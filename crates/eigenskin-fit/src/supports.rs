@@ -1,11 +1,11 @@
 //! Joint supports: the part of the skin that a joint visibly deforms (EigenSkin §2.2, Figure 3).
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use eigenskin_core::mover::{Mover, moved_by_poses};
 use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use crate::displacements::fields::Tile;
 use crate::displacements::tall_matrix::TallMatrix;

@@ -4,13 +4,6 @@
 
 use std::sync::Arc;
 
-use glam::Vec3;
-
-use super::{blended, carry_with_root, displacements_from_root};
-use crate::displacements::skinned_displacements;
-use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Width, fit_rbf};
-use crate::method::{FitError, Interpolated, feature_groups, isometric_coordinates};
-use crate::numeric::Matrix;
 use eigenskin_core::driver::{Driver, Interpolant};
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::{Mover, moved_by_poses};
@@ -18,6 +11,13 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use glam::Vec3;
+
+use super::{blended, carry_with_root, displacements_from_root};
+use crate::displacements::skinned_displacements;
+use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Width, fit_rbf};
+use crate::method::{FitError, Interpolated, feature_groups, isometric_coordinates};
+use crate::numeric::Matrix;
 
 /// Weights of whole examples over the pose.
 ///

@@ -8,12 +8,6 @@ mod psd;
 
 use std::sync::Arc;
 
-use glam::{DAffine3, Vec3};
-use rayon::prelude::*;
-
-use crate::during::During;
-use crate::method::{Budget, Coupling, EigenSkinParams, Fit, FitError, JointReport, Method, fit_examples};
-use crate::metrics::{EXACT, ErrorSummary, shape_errors};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
@@ -21,6 +15,12 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
+use glam::{DAffine3, Vec3};
+use rayon::prelude::*;
+
+use crate::during::During;
+use crate::method::{Budget, Coupling, EigenSkinParams, Fit, FitError, JointReport, Method, fit_examples};
+use crate::metrics::{EXACT, ErrorSummary, shape_errors};
 
 pub use example_targets::{ExampleTargets, PoseWeights, ShapeInterpolation};
 pub use linear_map::LinearMap;

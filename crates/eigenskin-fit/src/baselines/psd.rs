@@ -3,6 +3,11 @@
 
 use std::sync::Arc;
 
+use eigenskin_core::examples::{ExampleSet, ExamplesError};
+use eigenskin_core::model::{Frame, Model};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_core::skinning::BaseSkinning;
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -15,11 +20,6 @@ use crate::method::{
     Budget, DeltaSpace, EigenSkinParams, FitError, Method, PrototypeParams, PsdParams, fit_examples,
 };
 use crate::metrics::{EXACT, summary, vertex_errors};
-use eigenskin_core::examples::{ExampleSet, ExamplesError};
-use eigenskin_core::model::{Frame, Model};
-use eigenskin_core::pose::Pose;
-use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_core::skinning::BaseSkinning;
 
 /// A method that was not measured.
 #[derive(Debug, Clone, PartialEq)]

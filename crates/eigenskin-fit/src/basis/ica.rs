@@ -6,10 +6,11 @@
 //! shape is rebuilt as well from k independent components as from k principal ones. Signals are
 //! not centred, so that rest stays zero.
 
-use crate::numeric::{Matrix, symmetric_eigen};
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::random::SplitMix64;
 use serde::{Deserialize, Serialize};
+
+use crate::numeric::{Matrix, symmetric_eigen};
 
 /// How to look for independent components.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

@@ -6,13 +6,13 @@
 //! Of more examples, when few components are wanted, only the range of those is found: a random
 //! subspace is turned towards them by multiplying with AᵀA a few times (Halko, Martinsson, Tropp 2011).
 
+use eigenskin_core::progress::Progress;
+use eigenskin_core::random::SplitMix64;
 use glam::DVec3;
 
 use crate::displacements::TileError;
 use crate::displacements::tall_matrix::TallMatrix;
 use crate::numeric::{Matrix, orthonormal, symmetric_eigen};
-use eigenskin_core::progress::Progress;
-use eigenskin_core::random::SplitMix64;
 
 /// Components of observed displacement fields, most important first.
 #[derive(Debug, Clone)]

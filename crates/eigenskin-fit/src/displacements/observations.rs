@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use super::pulled_back::PullBackError;
-use super::set_displacements::{RestDisplacements, rest_displacements};
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{ExampleSet, ExamplesError, MergedExample};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
+
+use super::pulled_back::PullBackError;
+use super::set_displacements::{RestDisplacements, rest_displacements};
 
 /// Distinct poses of a rig, none of them rest, and their displacements.
 #[derive(Debug, Clone)]

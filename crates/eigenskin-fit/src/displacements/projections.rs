@@ -1,8 +1,8 @@
 //! What examples have in common with given fields: all that least squares on the fields need.
 
-use super::fields::{Fields, Tile, TileError};
 use eigenskin_core::progress::Progress;
 
+use super::fields::{Fields, Tile, TileError};
 use crate::numeric::{Matrix, gram};
 
 /// Fields on a part of the skin.

@@ -7,17 +7,17 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use glam::Vec3;
-use rayon::prelude::*;
-
-use super::fields::Fields;
-use super::pulled_back::{APART, PullBackError, PulledBack, pull_back, pull_back_skinned};
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::vertex_groups::VertexGroups;
+use glam::Vec3;
+use rayon::prelude::*;
+
+use super::fields::Fields;
+use super::pulled_back::{APART, PullBackError, PulledBack, pull_back, pull_back_skinned};
 
 /// Rest-space displacements of an example set.
 #[derive(Debug, Clone)]

@@ -8,10 +8,10 @@
 //! The coefficients keep the side conditions of the tail at the centres, so that thin plates end
 //! in their linear part far outside.
 
-use super::rbf::{INTERPOLATING, SMOOTHINGS, polynomials_at, spanned};
 use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Tail};
 use eigenskin_core::progress::Progress;
 
+use super::rbf::{INTERPOLATING, SMOOTHINGS, polynomials_at, spanned};
 use super::{RbfError, RbfFit, RbfParams, Samples, Smoothing, TailChoice, Width, fit_rbf};
 use crate::numeric::{Matrix, least_squares, symmetric_eigen};
 

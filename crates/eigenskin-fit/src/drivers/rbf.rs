@@ -8,14 +8,14 @@
 //! pivoted LU. R is the smoothing (a smoothing): zero in the row of rest, so that rest stays exact while examples
 //! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
 
+use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Kernel, Tail};
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::samples::Samples;
 use crate::names::{KernelName, auto};
 use crate::numeric::{self, Matrix};
-use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Kernel, Tail};
-use eigenskin_core::progress::{Cancelled, Progress};
 
 /// How to interpolate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,10 +5,10 @@
 //! most. Greedy choice alone can be worse than the equal split, so the search starts from the
 //! equal split and only ever improves it.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 use eigenskin_core::progress::{Cancelled, Progress};
+use serde::{Deserialize, Serialize};
 
 use crate::basis::PrincipalComponents;
 use crate::displacements::Observations;

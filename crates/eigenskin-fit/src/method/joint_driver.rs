@@ -1,13 +1,6 @@
 //! The driver of one support: its coordinates interpolated over the motion of its joint
 //! (EigenSkin §2.4).
 
-use super::coordinates::SupportCoordinates;
-use super::eigenskin::EigenSkinParams;
-use super::eigenskin::regions::Regions;
-use super::{FitError, Interpolated};
-use crate::displacements::Observations;
-use crate::drivers::{RbfFit, RbfParams, Samples, clamp_beyond, fit_rbf_on_centres};
-use crate::supports::JointSupport;
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Interpolant, Representation};
 use eigenskin_core::examples::SAME_POSE;
 use eigenskin_core::mover::Mover;
@@ -15,6 +8,14 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Progress;
 use eigenskin_core::rig::Rig;
 use rayon::prelude::*;
+
+use super::coordinates::SupportCoordinates;
+use super::eigenskin::EigenSkinParams;
+use super::eigenskin::regions::Regions;
+use super::{FitError, Interpolated};
+use crate::displacements::Observations;
+use crate::drivers::{RbfFit, RbfParams, Samples, clamp_beyond, fit_rbf_on_centres};
+use crate::supports::JointSupport;
 
 /// With more distinct settings of a joint, so many are centres and the rest is met by least squares.
 const MOST_CENTRES: usize = 256;

@@ -83,7 +83,8 @@ pub enum Learnt {
     Parameterization(ParameterizationReport),
 }
 
-/// Learns a model from what was observed, wherever that is kept, with at most `most_components` in all.
+/// Learns a model from what was observed, wherever that is kept, with at most `most_components` in all;
+/// limits of the method hold as well.
 ///
 /// ```
 /// use eigenskin_core::{Base, Unwatched};
@@ -108,7 +109,7 @@ pub fn fit(
     let mut merged = seen.merged.clone();
     let (layers, learnt) = match method {
         Method::EigenSkin(params) => {
-            let total = most_components.or(params.budget.total);
+            let total = smaller(most_components, params.budget.total);
             let budget = Budget { total, ..params.budget };
             let params = EigenSkinParams { budget, ..params.clone() };
             let (layers, report) = eigenskin::learn(seen, &params, progress)?;
@@ -120,7 +121,7 @@ pub fn fit(
             (layers, Learnt::Psd(report))
         }
         Method::Parameterization(params) => {
-            let most_signals = most_components.or(params.most_signals);
+            let most_signals = smaller(most_components, params.most_signals);
             let params = ParameterizationParams { most_signals, ..params.clone() };
             let (layers, report) = parameterization::learn(seen, &params, progress)?;
             (layers, Learnt::Parameterization(report))
@@ -132,6 +133,11 @@ pub fn fit(
     };
     let model = Model::new(seen.rig.clone(), seen.base.clone(), layers)?;
     Ok(Fit { model, merged, example_count, learnt })
+}
+
+/// Of two limits the one that allows less.
+fn smaller(a: Option<usize>, b: Option<usize>) -> Option<usize> {
+    a.into_iter().chain(b).min()
 }
 
 /// Learns a model from examples in memory, whose corrections are added to `base`.

@@ -12,10 +12,10 @@ mod names;
 mod plane;
 mod vertices;
 
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 use glam::{DAffine3, DMat3, DVec3, Vec3};
+use serde::{Deserialize, Serialize};
 
 pub use plane::{MirrorPlane, PlaneTextError};
 

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_core::rig::Rig;
+use eigenskin_core::vertex_groups::VertexGroups;
 use glam::DVec3;
 
 use super::plane::MirrorPlane;
 use crate::during::Small;
-use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_core::rig::Rig;
-use eigenskin_core::vertex_groups::VertexGroups;
 
 /// Where the shape of a vertex comes from in the mirror.
 #[derive(Debug, Clone, PartialEq)]

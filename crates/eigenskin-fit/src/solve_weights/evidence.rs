@@ -1,5 +1,10 @@
 //! What the examples say about the weights of each point.
 
+use eigenskin_core::examples::ExampleSet;
+use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_core::skinning::linear_blend;
+use eigenskin_core::vertex_groups::VertexGroups;
+use eigenskin_core::weights::Influence;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
@@ -7,11 +12,6 @@ use super::simplex::Quadratic;
 use super::{ROUNDING, SOLVING, SolveWeightsParams, WORTH_CHANGING};
 use crate::during::Small;
 use crate::numeric::{Matrix, invert};
-use eigenskin_core::examples::ExampleSet;
-use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_core::skinning::linear_blend;
-use eigenskin_core::vertex_groups::VertexGroups;
-use eigenskin_core::weights::Influence;
 
 /// Joints that are tried at a point before a few are kept: those it has, then those that alone come
 /// nearest to what was seen.

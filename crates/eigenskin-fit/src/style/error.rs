@@ -1,8 +1,9 @@
 //! Why a style cannot be captured or transferred.
 
-use crate::method::FitError;
 use eigenskin_core::examples::ExamplesError;
 use eigenskin_core::progress::Cancelled;
+
+use crate::method::FitError;
 
 /// Why a style cannot be captured or transferred.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

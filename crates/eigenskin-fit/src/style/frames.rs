@@ -3,12 +3,6 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use glam::{DVec3, Vec3};
-use serde::{Serialize, Serializer};
-
-use super::StyleError;
-use super::joints::JointMatch;
-use crate::method::{FitError, Method, ParameterizationParams, fit_examples};
 use eigenskin_core::driver::features::geodesic_angle;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{ExampleSet, whole_motion};
@@ -16,6 +10,12 @@ use eigenskin_core::pose::{JointMotion, Pose};
 use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
+use glam::{DVec3, Vec3};
+use serde::{Serialize, Serializer};
+
+use super::StyleError;
+use super::joints::JointMatch;
+use crate::method::{FitError, Method, ParameterizationParams, fit_examples};
 
 /// Poses of two characters are the same when no joint differs by more than this (radians; share of the
 /// size; control values): ten times what one character is allowed, as both are rounded to `f32`.

@@ -1,14 +1,14 @@
 //! Which joint of the target is which joint of the character that shows the style.
 
-use serde::Serialize;
 use std::collections::BTreeMap;
 
-use glam::DVec3;
-
-use super::StyleError;
 use eigenskin_core::pose::{JointMotion, Pose, rotation_of};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::Skeleton;
+use glam::DVec3;
+use serde::Serialize;
+
+use super::StyleError;
 
 /// How joints were matched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

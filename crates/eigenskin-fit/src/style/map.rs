@@ -1,5 +1,7 @@
 //! Capturing a style and adding it to a target.
 
+use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
@@ -9,8 +11,6 @@ use super::views::{View, Views};
 use super::{ADDING, CAPTURING, Form, Regions, Space, StyleError, StyleParams, StyleReport, Transferred};
 use crate::during::During;
 use crate::numeric::{Matrix, symmetric_eigen};
-use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_core::progress::{Cancelled, Counted, Progress};
 
 /// A style, captured for the poses of one target.
 #[derive(Debug, Clone)]

@@ -1,14 +1,15 @@
 //! How large corrections are expected to be, and how much poses have in common.
 
-use super::motions::Motions;
-use super::{COMPARING, NearestPose, SuggestParams};
-use crate::displacements::skinned_displacements;
-use crate::numeric::{Matrix, invert};
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::Mover;
 use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
+
+use super::motions::Motions;
+use super::{COMPARING, NearestPose, SuggestParams};
+use crate::displacements::skinned_displacements;
+use crate::numeric::{Matrix, invert};
 
 /// The covariance of corrections between poses.
 #[derive(Debug, Clone)]

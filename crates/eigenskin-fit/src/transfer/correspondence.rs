@@ -1,17 +1,16 @@
 //! Where the vertices of one mesh lie on the surface of another.
 
-use glam::DVec3;
-use rayon::prelude::*;
-
-use super::{TRANSFERRING, TransferError};
-use crate::during::Small;
 use eigenskin_core::closest_point::mixed;
-
-use super::triangle_tree::TriangleTree;
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::vertex_groups::VertexGroups;
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::triangle_tree::TriangleTree;
+use super::{TRANSFERRING, TransferError};
+use crate::during::Small;
 
 /// Every vertex of a target as a mean of source vertices.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,11 +1,12 @@
 //! Drivers of a model for the joints and controls of another rig.
 
-use super::TransferError;
 use eigenskin_core::driver::{Driver, FeatureSource};
 use eigenskin_core::model::{Frame, Model, Stage};
 use eigenskin_core::nearest_name;
 use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::rig::Rig;
+
+use super::TransferError;
 
 /// Where the joints and controls of a source are in a target, by name.
 pub(super) struct Names {

@@ -1,5 +1,10 @@
 //! Displacement fields on the target.
 
+use eigenskin_core::driver::{Clamp, Driver};
+use eigenskin_core::model::{DisplacementBasis, Layer, Model};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_core::rig::Rig;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
@@ -7,11 +12,6 @@ use super::drivers::Names;
 use super::{Correspondence, TRANSFERRING};
 use crate::drivers::with_outputs;
 use crate::method::{Budget, allocate};
-use eigenskin_core::driver::{Clamp, Driver};
-use eigenskin_core::model::{DisplacementBasis, Layer, Model};
-use eigenskin_core::pose::Pose;
-use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_core::rig::Rig;
 
 /// The layers of a model on the target; those that do not reach it are left out.
 pub(super) fn transferred(

@@ -10,10 +10,8 @@ mod drivers;
 mod layers;
 mod triangle_tree;
 
-use serde::{Deserialize, Serialize, Serializer};
 use std::sync::Arc;
 
-use crate::method::Budget;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::model::{Model, ModelError};
 use eigenskin_core::pose::Pose;
@@ -21,6 +19,9 @@ use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::{Rig, RigError};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{SkinWeights, WeightsError};
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::method::Budget;
 
 pub use correspondence::Correspondence;
 

@@ -1,6 +1,5 @@
 //! The cheap methods that a model is compared with.
 
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, set_of, sweeps, tube};
@@ -8,6 +7,7 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::baselines::{

@@ -1,21 +1,22 @@
 //! The inverse of black boxes: against closed forms, known displacements and scipy.
 
-use eigenskin_core::progress::Unwatched;
 use std::f64::consts::PI;
 use std::time::Instant;
 
-use crate::support::boxes::{
-    Affine, BAR_SIZE, Bar, Failing, Lattice, Rounded, Skinned, Smoothed, Then, Zigzag,
-};
 use eigenskin_characters::tube::{pose, tube};
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::displacements::black_box::{
     Inversion, InversionParams, InversionStage, VertexClass, invert, invert_vertex_by_vertex, probe,
 };
 use serde_json::Value;
+
+use crate::support::boxes::{
+    Affine, BAR_SIZE, Bar, Failing, Lattice, Rounded, Skinned, Smoothed, Then, Zigzag,
+};
 
 /// The boxes here know their pose.
 fn any_pose() -> Pose {

@@ -4,8 +4,6 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::support::boxes::{Bar, Smoothed};
-use crate::support::psd::layered;
 use eigenskin_characters::truth::SweptSkin;
 use eigenskin_characters::tube::{sweeps, tube};
 use eigenskin_characters::{arm, hand, square_bar};
@@ -30,6 +28,9 @@ use eigenskin_fit::solve_weights::{SolveWeightsError, SolveWeightsParams, solve_
 use eigenskin_fit::style::{StyleError, StyleMap, StyleParams};
 use eigenskin_fit::suggest::{SuggestError, SuggestParams, suggest_poses};
 use eigenskin_fit::transfer::{TransferError, TransferParams, transfer_examples, transfer_model};
+
+use crate::support::boxes::{Bar, Smoothed};
+use crate::support::psd::layered;
 
 const LINEAR: BaseSkinning = BaseSkinning::LinearBlend;
 

@@ -1,7 +1,5 @@
 //! Joints that move together: what a sum of joints cannot express is learnt by layers of pairs.
 
-use crate::support::{furthest, learn, shape};
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, sweeps, tube};
@@ -10,9 +8,12 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_fit::method::{Budget, Coupling, EigenSkinParams, Fit};
 use eigenskin_fit::metrics::evaluate_against;
+
+use crate::support::{furthest, learn, shape};
 
 /// Linear blending, computed here, of a rest shape with a bulge of the elbow, one of the wrist, and
 /// one of both: `product · sin(elbow) · sin(wrist)`.

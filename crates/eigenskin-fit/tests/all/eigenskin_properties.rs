@@ -1,22 +1,25 @@
 //! What must hold for every fitted model.
 
-use crate::support::{furthest, learn, learn_on, shape};
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::hand;
 use eigenskin_characters::tube::{AROUND, RINGS, pose, set_of, sweeps, tube};
 use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::deformers::Base;
 use eigenskin_core::driver::Kernel;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+use eigenskin_fit::displacements::Observations;
 use eigenskin_fit::drivers::{RbfParams, Smoothing};
-use eigenskin_fit::method::{Budget, EigenSkinParams, FitError};
+use eigenskin_fit::method::{Budget, EigenSkinParams, FitError, fit};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::supports::{Border, SupportParams};
 use proptest::prelude::*;
+
+use crate::support::{furthest, learn, learn_on, shape};
 
 fn unlimited() -> Budget {
     Budget { per_vertex: None, per_joint: None, total: None }
@@ -300,4 +303,18 @@ fn regions_shrink_where_that_uses_the_limit_better() {
     for budget in [unlimited(), per_joint] {
         assert_eq!(fit(None, budget).learnt.eigenskin().unwrap().support_threshold, 0.04);
     }
+}
+
+/// A limit of the call and one of the method: the lower one holds, whichever it is.
+#[test]
+fn of_two_limits_the_lower_one_holds() {
+    let set = sweeps(&tube());
+    let seen = Observations::of(&set, &Base::default(), false, &Unwatched).unwrap();
+    let count = |total: Option<usize>, most: Option<usize>| {
+        let params =
+            EigenSkinParams { budget: Budget { total, ..unlimited() }, ..EigenSkinParams::default() };
+        fit(&seen, &params.into(), most, &Unwatched).unwrap().model.component_count()
+    };
+    assert!(count(None, None) > 3);
+    assert_eq!([count(Some(2), Some(3)), count(Some(3), Some(2)), count(None, Some(2))], [2; 3]);
 }

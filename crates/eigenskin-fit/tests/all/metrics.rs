@@ -1,16 +1,17 @@
 //! Figures by hand on a character small enough to check.
 
-use crate::support::learn;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, sweeps, tube};
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::model::Model;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{EigenSkinParams, FitError};
 use eigenskin_fit::metrics::{evaluate_against, leave_one_out};
+
+use crate::support::learn;
 
 /// True shapes that differ from linear blending by known vectors.
 fn displaced_truth(offsets: impl Fn(usize, usize) -> Vec3) -> (Arc<Model>, ExampleSet) {

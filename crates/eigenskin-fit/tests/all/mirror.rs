@@ -1,8 +1,6 @@
 //! The other side of a character, on a bar with two arms.
 #![allow(clippy::unwrap_used)]
 
-use crate::support::learn;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::evaluate::Evaluator;
@@ -11,12 +9,15 @@ use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::{JointMotion, Pose};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_fit::method::{EigenSkinParams, PsdParams};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane, mirrored_name};
+
+use crate::support::learn;
 
 const NAMES: [&str; 5] = ["chest", "LeftArm", "RightArm", "LeftHand", "RightHand"];
 const RINGS: i32 = 12;

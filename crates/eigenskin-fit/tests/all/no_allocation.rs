@@ -1,7 +1,6 @@
 //! Per-frame work allocates nothing: counted by an allocator of this test's own.
 #![allow(unsafe_code, reason = "an allocator that counts can only be written with unsafe")]
 
-use crate::support::learn_on;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -15,6 +14,8 @@ use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::packed::{Block, Output, PackParams, PackedEvaluator, PackedModel, Path};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::EigenSkinParams;
+
+use crate::support::learn_on;
 
 struct Counting;
 

@@ -2,8 +2,6 @@
 // Helpers of integration tests are no tests to the linter.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use crate::support::learn;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::truth::SweptSkin;
@@ -15,6 +13,7 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
@@ -24,6 +23,8 @@ use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::IcaParams;
 use eigenskin_fit::method::{FitError, ParameterizationParams, SignalBasis};
 use eigenskin_fit::metrics::evaluate_against;
+
+use crate::support::learn;
 
 fn shape(model: &Model, pose: &Pose) -> Vec<Vec3> {
     let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];

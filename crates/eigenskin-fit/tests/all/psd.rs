@@ -1,9 +1,7 @@
 //! Pose space deformation: exact at the examples, zero at rest, gone far away; layers.
 
-use crate::support::{learn, learn_on};
 use std::sync::Arc;
 
-use crate::support::psd::{REST, fixed, largest_miss, layered, setting, shape};
 use eigenskin_characters::tube::{AROUND, RINGS, pose, set_of, sweeps, tube};
 use eigenskin_core::driver::{FeatureScale, Interpolant, Representation};
 use eigenskin_core::evaluate::Evaluator;
@@ -16,6 +14,9 @@ use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin_fit::method::{Fit, FitError, PsdParams};
 use proptest::prelude::*;
+
+use crate::support::psd::{REST, fixed, largest_miss, layered, setting, shape};
+use crate::support::{learn, learn_on};
 
 #[test]
 fn examples_are_exact_and_rest_is_rest_in_every_variant() {

@@ -1,9 +1,7 @@
 //! What pose space deformation refuses, and how it says so.
 
-use crate::support::learn;
 use std::sync::Arc;
 
-use crate::support::psd::{REST, fixed, setting, shape};
 use eigenskin_characters::tube::{set_of, tube};
 use eigenskin_core::driver::{FeatureScale, Representation};
 use eigenskin_core::examples::{Example, ExampleSet, ExamplesError};
@@ -12,6 +10,9 @@ use eigenskin_core::model::Frame;
 use eigenskin_fit::drivers::{RbfParams, Smoothing, Width};
 use eigenskin_fit::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolation, SpaceOrder};
 use eigenskin_fit::method::{FitError, PsdParams};
+
+use crate::support::learn;
+use crate::support::psd::{REST, fixed, setting, shape};
 
 fn refused(settings: Vec<(String, DVec3, DVec3, f64)>, params: &PsdParams) -> FitError {
     learn(&set_of(&tube(), settings), params).unwrap_err()

@@ -1,15 +1,13 @@
 //! Models under a limit of fields, and pose space deformation as a baseline.
 
-use crate::support::learn;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
-use crate::support::psd::{REST, largest_miss, layered, shape};
 use eigenskin_characters::tube::{pose, sweeps, tube};
 use eigenskin_core::driver::Kernel;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::DVec3;
 use eigenskin_core::model::{Frame, Model};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::baselines::{Baseline, add_leave_one_out, psd_baselines, skinning_baselines};
 use eigenskin_fit::displacements::Observations;
@@ -18,6 +16,9 @@ use eigenskin_fit::method::{
     DeltaSpace, EigenSkinParams, FitError, Method, PrototypeParams, PsdInterpolation, PsdParams, fit,
 };
 use eigenskin_fit::metrics::{evaluate_against, leave_one_out};
+
+use crate::support::learn;
+use crate::support::psd::{REST, largest_miss, layered, shape};
 
 fn weighted() -> PsdParams {
     PsdParams {

@@ -1,6 +1,5 @@
 //! Pose space deformation against numbers that scipy's `RBFInterpolator` gave (fixtures/make_fixtures.py).
 
-use crate::support::learn;
 use std::sync::Arc;
 
 use eigenskin_core::driver::Kernel;
@@ -16,6 +15,8 @@ use eigenskin_fit::drivers::{RbfParams, Smoothing, Width};
 use eigenskin_fit::method::PsdInterpolation;
 use eigenskin_fit::method::PsdParams;
 use serde_json::Value;
+
+use crate::support::learn;
 
 fn rows(value: &Value) -> Vec<Vec<f64>> {
     let row = |row: &Value| row.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();

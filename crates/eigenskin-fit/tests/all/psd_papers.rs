@@ -1,6 +1,5 @@
 //! What the papers claim of pose space deformation, on small shapes and on the built-in arm.
 
-use crate::support::learn;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
@@ -20,6 +19,8 @@ use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_fit::drivers::{RbfParams, Smoothing};
 use eigenskin_fit::method::PsdParams;
 use eigenskin_fit::method::{DeltaSpace, PsdInterpolation};
+
+use crate::support::learn;
 
 fn shape(model: &Arc<Model>, pose: &Pose) -> Vec<Vec3> {
     let mut positions = vec![Vec3::ZERO; model.rig().vertex_count()];

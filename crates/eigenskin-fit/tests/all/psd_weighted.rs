@@ -1,15 +1,16 @@
 //! Weighted pose space deformation: exact, seamless, and blind to far joints.
 
-use crate::support::learn;
 use std::sync::Arc;
 
-use crate::support::psd::{REST, fixed, largest_miss, layered, setting, shape};
 use eigenskin_characters::tube::{pose, set_of, tube};
 use eigenskin_core::glam::DVec3;
 use eigenskin_core::model::{Frame, Model};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::PsdParams;
 use eigenskin_fit::method::{DeltaSpace, PrototypeParams};
+
+use crate::support::learn;
+use crate::support::psd::{REST, fixed, largest_miss, layered, setting, shape};
 
 #[test]
 fn weighted_psd_is_exact_for_any_number_of_prototypes_and_tears_nothing() {

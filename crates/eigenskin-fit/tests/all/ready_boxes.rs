@@ -1,6 +1,5 @@
 //! The inverse of ready-made boxes on a bent arm.
 
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,6 +9,7 @@ use eigenskin_core::deformers::{
 };
 use eigenskin_core::glam::DVec3;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, EXACT_FROM};
 use eigenskin_fit::displacements::black_box::{Inversion, InversionParams, invert};

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::support::learn;
-use crate::support::psd::layered;
 use eigenskin_core::driver::{FeatureScale, Kernel, Representation};
 use eigenskin_core::glam::{DMat3, DVec3};
 use eigenskin_core::model::Frame;
@@ -23,6 +21,9 @@ use eigenskin_fit::transfer::TransferParams;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, from_value, json, to_value};
+
+use crate::support::learn;
+use crate::support::psd::layered;
 
 fn again<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(settings: &T) {
     let written = serde_json::to_string(settings).unwrap();

@@ -1,7 +1,6 @@
 //! Poses in which skinning collapses (Xian, Lewis 2006 §5.3): a forearm twisted by half a turn. Truth
 //! is the dual-quaternion shape, which nothing collapses.
 
-use crate::support::learn;
 use std::sync::Arc;
 
 use eigenskin_characters::tube::{pose, tube};
@@ -14,6 +13,8 @@ use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::displacements::pull_back;
 use eigenskin_fit::method::{EigenSkinParams, PsdParams};
+
+use crate::support::learn;
 
 /// The elbow twisted about the tube's own axis.
 fn twisted(rig: &Rig, degrees: f64) -> Pose {

@@ -1,7 +1,6 @@
 //! Skin weights from examples.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::truth::SweptSkin;
@@ -9,6 +8,7 @@ use eigenskin_characters::{Character, arm, hand};
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DVec3, Vec3};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_fit::solve_weights::{SolveWeightsError, SolveWeightsParams, solve_weights};

@@ -2,7 +2,6 @@
 //! that differ, and what is refused.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use eigenskin_core::progress::Unwatched;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,6 +10,7 @@ use eigenskin_characters::{Character, cylinder, hand, square_bar};
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning, skinned_shape};

@@ -1,7 +1,6 @@
 //! Suggestions on the built-in arm, and on a face without joints.
 #![allow(clippy::unwrap_used)]
 
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::arm;
@@ -11,6 +10,7 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::mover::Mover;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::weights::SkinWeights;

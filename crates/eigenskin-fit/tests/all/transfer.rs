@@ -1,8 +1,6 @@
 //! A model transferred to other meshes of the same character.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail and say why")]
 
-use crate::support::learn;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_characters::truth::SweptSkin;
@@ -12,12 +10,15 @@ use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::Model;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::weights::SkinWeights;
 use eigenskin_fit::method::{Budget, EigenSkinParams, PsdParams};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::solve_weights::{SolveWeightsParams, solve_weights};
 use eigenskin_fit::transfer::{TransferError, TransferParams, transfer_examples, transfer_model};
+
+use crate::support::learn;
 
 /// The swept skin in poses of one joint each.
 fn truth(character: &Character, poses: Vec<eigenskin_core::articulation::NamedPose>) -> ExampleSet {

@@ -1,7 +1,6 @@
 //! §5 of Xian, Lewis 2006: sculpts pulled back through deformers of which nothing is known, on an arm
 //! with a bent elbow.
 
-use eigenskin::progress::Unwatched;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -13,6 +12,7 @@ use eigenskin::deformers::{
 use eigenskin::displacements::black_box::{Inversion, InversionParams, invert, invert_vertex_by_vertex};
 use eigenskin::glam::{DAffine3, DQuat, DVec3};
 use eigenskin::pose::Pose;
+use eigenskin::progress::Unwatched;
 use eigenskin::rig::Rig;
 use eigenskin::skinning::BaseSkinning;
 use serde_json::{Value, json};

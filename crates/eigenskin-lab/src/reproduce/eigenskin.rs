@@ -2,13 +2,12 @@
 //! joint at a time, learnt with 0 to 5 eigendisplacements per joint, and tested on poses of all
 //! joints.
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use eigenskin::characters::hand;
+use eigenskin::deformers::Base;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Width};
 use eigenskin::examples::ExampleSet;
@@ -18,6 +17,7 @@ use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, pa
 use eigenskin::method::{Budget, EigenSkinParams, fit_examples};
 use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
+use eigenskin::progress::Unwatched;
 use eigenskin::report::page::Shot;
 use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::rig::Rig;

@@ -1,12 +1,11 @@
 //! What expressions of a mouth do on the way from one to the other (Lewis, Cordner, Fong 2000 §5.2,
 //! Figures 7 and 10).
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::sync::Arc;
 
 use anyhow::Result;
 use eigenskin::characters::mouth_expressions;
+use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DVec3, Vec3};
@@ -14,6 +13,7 @@ use eigenskin::method::PsdInterpolation;
 use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
+use eigenskin::progress::Unwatched;
 
 /// The vertex whose path is followed: a corner of the mouth, the last of the third row of 25.
 const CORNER: usize = 74;

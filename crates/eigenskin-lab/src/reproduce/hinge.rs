@@ -1,11 +1,10 @@
 //! Xian, Lewis 2006 §4.2: which way a correction points between two examples of a hinge.
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::f64::consts::FRAC_PI_2;
 use std::sync::Arc;
 
 use anyhow::Result;
+use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::{DAffine3, DQuat, DVec3, Vec3};
@@ -14,6 +13,7 @@ use eigenskin::method::DeltaSpace;
 use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::model::{Frame, Model};
 use eigenskin::pose::Pose;
+use eigenskin::progress::Unwatched;
 use eigenskin::rig::Rig;
 use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::BaseSkinning;

@@ -1,7 +1,6 @@
 //! Figure 4 of Kim, Choi, Hoffmann 2011: what leads from linear blending to dual quaternions on a square
 //! bar, carried to round ones.
 
-use eigenskin::progress::Unwatched;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -10,6 +9,7 @@ use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
 use eigenskin::mesh::Mesh;
 use eigenskin::method::{ParameterizationParams, fit_examples};
+use eigenskin::progress::Unwatched;
 use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::report::picture::{Panel, PictureParams, Surface, View, draw_panels};
 use eigenskin::skinning::BaseSkinning;

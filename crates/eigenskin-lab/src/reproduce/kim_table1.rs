@@ -1,19 +1,19 @@
 //! Table I of Kim, Choi, Hoffmann 2011: how well and how fast signals over joints stand for a motion, on
 //! stand-ins of the same size.
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm, hand, hand_with_fingers};
+use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::examples::{Example, ExampleSet};
 use eigenskin::glam::Vec3;
 use eigenskin::method::{Fit, ParameterizationParams, fit_examples};
 use eigenskin::metrics::{ErrorSummary, shape_errors};
 use eigenskin::pose::Pose;
+use eigenskin::progress::Unwatched;
 use serde_json::{Value, json};
 
 use super::kim_transfers::{self, TransferRow};

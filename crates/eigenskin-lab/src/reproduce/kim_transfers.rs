@@ -1,6 +1,5 @@
 //! The rows of Kim's Table I that are about Figure 4 and style transfers.
 
-use eigenskin::progress::Unwatched;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -11,6 +10,7 @@ use eigenskin::glam::Vec3;
 use eigenskin::method::{ParameterizationParams, fit_examples};
 use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
+use eigenskin::progress::Unwatched;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{StyleMap, StyleParams};
 use serde_json::{Value, json};

@@ -1,13 +1,12 @@
 //! The experiments of Lewis, Cordner, Fong 2000: three sculpts end the collapse of an arm, radial
 //! functions against Shepard's interpolant, expressions on one axis.
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::path::{Path as FilePath, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use eigenskin::characters::mouth_expressions;
+use eigenskin::deformers::Base;
 use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Smoothing};
 use eigenskin::evaluate::Evaluator;
@@ -20,6 +19,7 @@ use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::Model;
 use eigenskin::pose::Pose;
+use eigenskin::progress::Unwatched;
 use eigenskin::report::page::Shot;
 use eigenskin::report::picture::View;
 use eigenskin::report::picture::painter::CpuPainter;

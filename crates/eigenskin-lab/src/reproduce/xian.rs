@@ -1,14 +1,13 @@
 //! The experiments of Xian, Lewis 2006: directions of corrections (§4.2), deformers as black boxes (§5),
 //! and a thumb with one example (Figure 9), here against the simulated truth.
 
-use eigenskin::deformers::Base;
-use eigenskin::progress::Unwatched;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::{Character, hand};
+use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
@@ -17,6 +16,7 @@ use eigenskin::method::DeltaSpace;
 use eigenskin::method::{PsdParams, fit_examples};
 use eigenskin::metrics::evaluate_against;
 use eigenskin::model::{Frame, Model};
+use eigenskin::progress::Unwatched;
 use eigenskin::report::page::Shot;
 use eigenskin::report::picture::painter::CpuPainter;
 use eigenskin::sim::jobs::{Purpose, jobs_of_poses};

@@ -1,13 +1,13 @@
 //! The HTML report of a small bent bar: its numbers are the evaluation's, and it stands alone.
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skeleton::{Joint, Skeleton};
 use eigenskin_core::skinning::BaseSkinning;

@@ -1,11 +1,11 @@
 //! Poses of the built-in hand, coarse.
 
-use eigenskin_core::deformers::Base;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use eigenskin_characters::hand;
 use eigenskin_core::articulation::Articulation;
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;

@@ -55,6 +55,20 @@ impl Default for StyleSettings {
 }
 
 /// Three deformations.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::style::{Style, StyleInputs, StyleSettings};
+///
+/// let inputs = StyleInputs {
+///     from: "x1.glb".into(),
+///     to: "x2.glb".into(),
+///     target: "y1.glb".into(),
+///     frames: None,
+/// };
+/// Style::open(&inputs, StyleSettings::default())?.run(&Unwatched)?.write("y2.glb")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Style {
     /// X1
@@ -283,7 +297,7 @@ impl StyleOutcome {
             return Ok(model.glb.len());
         }
         let glb = examples_glb(&self.file, self.set()).map_err(WriteError::from)?;
-        eigenskin_io::write_glb(path.as_ref(), &glb)?;
+        eigenskin_io::write_glb(path, &glb)?;
         Ok(glb.len())
     }
 }

@@ -20,6 +20,18 @@ use crate::pose_source::{PoseSourceError, clip_named};
 use crate::rig_source::{RigSource, RigSourceError};
 
 /// Poses to choose from, and what is known.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::suggest::{Suggest, SuggestInputs};
+/// use eigenskin::rig_source::RigSource;
+/// use eigenskin::suggest::SuggestParams;
+///
+/// let inputs = SuggestInputs { rig: RigSource::new("poses.glb"), ..SuggestInputs::default() };
+/// let opened = Suggest::open(&inputs, SuggestParams::default())?;
+/// opened.job.run(&Unwatched)?.write_poses("next.json", &opened.job.rig)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Suggest {
     /// the character

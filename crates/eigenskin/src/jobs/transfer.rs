@@ -58,6 +58,18 @@ impl Default for TransferSettings {
 }
 
 /// A model and the rig that gets it.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::transfer::{Transfer, TransferInputs, TransferSettings};
+/// use eigenskin::rig_source::RigSource;
+///
+/// let target = RigSource::new("hand-lod1.glb");
+/// let inputs = TransferInputs { model: "model.glb".into(), target, truth: None, frames: None };
+/// let settings = TransferSettings { per_vertex: Some(5), ..TransferSettings::default() };
+/// Transfer::open(&inputs, settings)?.run(&Unwatched)?.write("model-lod1.glb")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Transfer {
     /// the model
@@ -230,7 +242,7 @@ impl TransferOutcome {
 
     /// Writes the model as GLB.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), TransferJobError> {
-        Ok(eigenskin_io::write_glb(path.as_ref(), &self.glb)?)
+        Ok(eigenskin_io::write_glb(path, &self.glb)?)
     }
 }
 

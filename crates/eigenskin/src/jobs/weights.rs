@@ -26,6 +26,19 @@ pub struct WeightsInputs {
 }
 
 /// A rig with examples.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::example_source::ExampleSource;
+/// use eigenskin::jobs::weights::{Weights, WeightsInputs};
+/// use eigenskin::rig_source::RigSource;
+/// use eigenskin::solve_weights::SolveWeightsParams;
+///
+/// let examples = ExampleSource::Set("poses.glb".into());
+/// let inputs = WeightsInputs { rig: RigSource::new("hand.glb"), examples, frames: None };
+/// Weights::open(&inputs, SolveWeightsParams::default())?.run(&Unwatched)?.write("better.glb")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Weights {
     /// the rig's file, which the weights are written into
@@ -101,7 +114,7 @@ impl Weights {
 impl WeightsOutcome {
     /// Writes the rig with its new weights as GLB.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), WeightsError> {
-        Ok(eigenskin_io::write_rig(path.as_ref(), &self.rig)?)
+        Ok(eigenskin_io::write_rig(path, &self.rig)?)
     }
 }
 

@@ -44,6 +44,11 @@ impl Scratch {
         Ok(scratch)
     }
 
+    /// A folder of this process among the temporary files, for who names no other.
+    pub fn temporary_folder() -> PathBuf {
+        std::env::temp_dir().join(format!("eigenskin-{}", std::process::id()))
+    }
+
     /// The folder.
     pub fn folder(&self) -> &Path {
         &self.folder

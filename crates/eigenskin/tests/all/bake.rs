@@ -1,11 +1,11 @@
 //! Motions baked without a command: values in, outcome out.
 
-use eigenskin::deformers::Base;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm};
+use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
 use eigenskin::gltf::RigFile;

@@ -1,13 +1,13 @@
 //! The same shapes in every format give the same model.
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 use eigenskin_gltf::ReadOptions;
 use eigenskin_io::vertex_cache::{write_mdd, write_obj, write_pc2};

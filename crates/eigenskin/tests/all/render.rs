@@ -1,11 +1,11 @@
 //! The job Render: values in, a picture out.
 
-use eigenskin::deformers::Base;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use eigenskin::characters::arm;
 use eigenskin::characters::truth::SweptSkin;
+use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::render::{Motif, Render, RenderError, RenderSettings, Show, clip_poses};

@@ -1,10 +1,10 @@
 //! Models transferred without a command: values in, outcome out.
 
-use eigenskin::deformers::Base;
 use std::sync::Arc;
 
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm, square_bar};
+use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::RigFile;
 use eigenskin::jobs::transfer::{

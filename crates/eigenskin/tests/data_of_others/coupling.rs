@@ -1,12 +1,12 @@
 //! Poses that move many joints, on hands bent as soft tissue: the paper's recipe, all joints refitted
 //! together, and pairs of joints coupled.
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::path::Path;
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
+use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::method::{Budget, Coupling, EigenSkinParams, Fit, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_gltf::ReadOptions;

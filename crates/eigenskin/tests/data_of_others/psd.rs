@@ -1,17 +1,17 @@
 //! Pose space deformation on characters of others: an animated one, and a face.
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use eigenskin_core::deformers::Base;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::model::{Frame, Model};
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::BaseSkinning;

@@ -1,12 +1,12 @@
 //! Suggested poses against random ones, on a hand bent by finite elements.
 
-use eigenskin_core::deformers::Base;
-use eigenskin_core::progress::Unwatched;
 use std::sync::Arc;
 
 use eigenskin_core::articulation::NamedPose;
+use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
+use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::suggest::{SuggestParams, suggest_poses};

@@ -1,15 +1,15 @@
 //! Examples pulled back through a black box, and how well that can be done.
 
-use glam::DVec3;
-
-use super::{Inversion, InversionParams, invert, probe};
-use crate::displacements::pulled_back::root_turn;
 use eigenskin_core::deformers::{Base, BlackBox, BlackBoxError};
 use eigenskin_core::examples::{Example, Inverted};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Progress;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{Conditioning, PosedSkinning};
+use glam::DVec3;
+
+use super::{Inversion, InversionParams, invert, probe};
+use crate::displacements::pulled_back::root_turn;
 
 /// Pulls `example` back through `black_box`, which is `base` at work, and how that went.
 pub fn invert_example(

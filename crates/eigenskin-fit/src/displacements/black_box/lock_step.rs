@@ -1,6 +1,9 @@
 //! Powell's method on many vertices in lock step: each call of the box evaluates one trial of every
 //! vertex that is not done. And one vertex after the other, to compare it with.
 
+use eigenskin_core::deformers::{BlackBox, BlackBoxError};
+use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::Progress;
 use glam::DVec3;
 
 use super::calls::Calls;
@@ -8,9 +11,6 @@ use super::objective::{conjugate_directions, value};
 use super::probe::stretch;
 use super::{Inverse, InversionParams, InversionStage, VertexClass, check_target};
 use crate::powell::{Powell, PowellParams};
-use eigenskin_core::deformers::{BlackBox, BlackBoxError};
-use eigenskin_core::pose::Pose;
-use eigenskin_core::progress::Progress;
 
 /// What [`invert_vertex_by_vertex`] found.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,15 +1,15 @@
 //! What a black box does near a shape: every vertex's Jacobian in four calls, in a fifth whether
 //! vertices may depend on others, and in up to three more which, if any.
 
-use glam::{DMat3, DVec3};
-use rayon::prelude::*;
-
-use super::calls::Calls;
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Progress;
 use eigenskin_core::random::SplitMix64;
 use eigenskin_core::skinning::{Conditioning, singular_values};
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+use super::calls::Calls;
 
 /// A black box near a shape, to first order.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,10 +1,10 @@
 //! How to invert, and how it went.
 
+use eigenskin_core::skinning::{Conditioning, EXACT_FROM};
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 
 use crate::displacements::pulled_back::NO_RESIDUAL;
-use eigenskin_core::skinning::{Conditioning, EXACT_FROM};
 
 /// How a black box is inverted. Lengths are shares of the size.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

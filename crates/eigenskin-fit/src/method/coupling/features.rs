@@ -4,12 +4,13 @@
 //! symmetric and zero as soon as a or b is rest. Of several joints: the product of their kernels.
 //! Functions are whitened: what smoothing then punishes is the size of the function itself.
 
+use eigenskin_core::driver::{Clamp, Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Tail};
+use eigenskin_core::mover::Mover;
+
 use crate::displacements::Observations;
 use crate::drivers::Samples;
 use crate::method::joint_driver::feature_groups;
 use crate::numeric::{Matrix, symmetric_eigen};
-use eigenskin_core::driver::{Clamp, Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Tail};
-use eigenskin_core::mover::Mover;
 
 /// One joint or control in all examples, and how its settings are compared.
 #[derive(Debug, Clone)]

@@ -1,14 +1,14 @@
 //! Layers of a coupled model.
 
+use eigenskin_core::driver::{Clamp, Driver};
+use eigenskin_core::model::{DisplacementBasis, Layer, Stage};
+use eigenskin_core::progress::Progress;
 use glam::Vec3;
 
 use super::fields::{Reach, fields_of_coordinates};
 use super::search::Coupled;
 use crate::displacements::{RestDisplacements, TileError};
 use crate::method::joint_driver::example_range;
-use eigenskin_core::driver::{Clamp, Driver};
-use eigenskin_core::model::{DisplacementBasis, Layer, Stage};
-use eigenskin_core::progress::Progress;
 
 /// One layer per block that has fields, with the index of the block.
 pub fn coupled_layers(

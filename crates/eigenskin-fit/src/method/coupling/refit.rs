@@ -5,6 +5,7 @@
 //! ```
 //! Only Gram matrices of fields and functions are needed, however many vertices there are.
 
+use eigenskin_core::progress::Progress;
 use glam::DVec3;
 
 use super::features::Functions;
@@ -12,7 +13,6 @@ use crate::displacements::projections::Projections;
 use crate::displacements::{RestDisplacements, StoreError, TileError};
 use crate::method::coordinates::{KeptBasis, projections_on};
 use crate::numeric::{Matrix, solve_positive};
-use eigenskin_core::progress::Progress;
 
 /// Fields and the functions of the pose that may drive them.
 #[derive(Debug, Clone)]

@@ -1,5 +1,7 @@
 //! How much smoothing, which pairs and how many components: by leaving out examples.
 
+use eigenskin_core::driver::Kernel;
+use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
 use super::features::{Factor, Functions};
@@ -13,8 +15,6 @@ use crate::method::FitError;
 use crate::method::eigenskin::regions::Regions;
 use crate::method::eigenskin::{EigenSkinParams, regions_cut_at};
 use crate::supports::Moved;
-use eigenskin_core::driver::Kernel;
-use eigenskin_core::progress::{Cancelled, Progress};
 
 /// Layers of single joints, then of pairs, and how they were found.
 pub struct Coupled {

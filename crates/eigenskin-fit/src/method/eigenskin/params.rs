@@ -1,9 +1,10 @@
 //! How EigenSkin learns.
 
+use serde::{Deserialize, Serialize};
+
 use crate::drivers::{RbfParams, Smoothing};
 use crate::method::{Budget, Coupling, FitError};
 use crate::supports::SupportParams;
-use serde::{Deserialize, Serialize};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

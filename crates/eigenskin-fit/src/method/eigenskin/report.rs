@@ -1,8 +1,9 @@
 //! What EigenSkin has learnt.
 
+use serde::Serialize;
+
 use super::regions::Regions;
 use crate::method::CouplingReport;
-use serde::Serialize;
 
 /// What was learnt about joints and controls.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,10 +1,6 @@
 //! What drives each part: which joints and controls, and how its signals follow them (S(θ) in
 //! Kim 2011 Equation 2).
 
-use crate::displacements::Observations;
-use crate::drivers::{MANY, RbfFit, RbfParams, Samples, Smoothing, clamp_beyond, fit_rbf_on_centres};
-use crate::method::joint_driver::{example_range, without_repeats};
-use crate::method::{FitError, Interpolated};
 use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Kernel, Representation};
 use eigenskin_core::mover::Mover;
 use eigenskin_core::progress::{Cancelled, Progress};
@@ -14,6 +10,10 @@ use super::folds::{Fold, Interpolation};
 use super::params::ParameterizationParams;
 use super::partition::Part;
 use super::search::{CutPart, Observed};
+use crate::displacements::Observations;
+use crate::drivers::{MANY, RbfFit, RbfParams, Samples, Smoothing, clamp_beyond, fit_rbf_on_centres};
+use crate::method::joint_driver::{example_range, without_repeats};
+use crate::method::{FitError, Interpolated};
 
 /// What automatic smoothing tries, for features of about 1 (radians, bone lengths, ranges of controls).
 const SMOOTHINGS: [f64; 5] = [0.0, 1e-6, 1e-4, 1e-3, 1e-2];

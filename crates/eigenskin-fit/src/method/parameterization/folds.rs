@@ -4,6 +4,7 @@
 //! drivers are found anew: frames of a motion resemble their neighbours, so leaving out single ones,
 //! or drivers alone, flatters. The examples' coordinates on the components of all are enough for that.
 
+use eigenskin_core::driver::{Driver, Interpolant};
 use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
@@ -12,7 +13,6 @@ use super::signals::PartComponents;
 use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Width, fit_rbf_on_centres};
 use crate::method::joint_driver::without_repeats;
 use crate::numeric::{Matrix, symmetric_eigen};
-use eigenskin_core::driver::{Driver, Interpolant};
 
 /// Stretches that are left out one after the other.
 const FOLDS: usize = 5;

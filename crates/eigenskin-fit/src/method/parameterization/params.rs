@@ -1,10 +1,11 @@
 //! How parameterization learns.
 
+use serde::{Deserialize, Serialize};
+
 use super::drivers::thin_plates;
 use crate::basis::IcaParams;
 use crate::drivers::{RbfParams, Smoothing};
 use crate::method::FitError;
-use serde::{Deserialize, Serialize};
 
 /// How to fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

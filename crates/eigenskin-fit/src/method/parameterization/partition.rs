@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use eigenskin_core::progress::{Cancelled, Progress};
+use eigenskin_core::rig::Rig;
 use glam::Vec3;
 
 use crate::displacements::fields::Tile;
 use crate::displacements::{RestDisplacements, TileError};
-use eigenskin_core::rig::Rig;
 
 /// One part of the skin.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,6 +7,7 @@ use eigenskin_core::pose::{Pose, rotation_of};
 use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::PosedSkinning;
+use eigenskin_core::vertex_groups::VertexGroups;
 use glam::{DQuat, Vec3};
 use rayon::prelude::*;
 
@@ -18,7 +19,6 @@ use crate::displacements::tall_matrix::TallMatrix;
 use crate::displacements::{Fields, Observations, TileError};
 use crate::method::FitError;
 use crate::numeric::Matrix;
-use eigenskin_core::vertex_groups::VertexGroups;
 
 /// The deltas of all examples.
 pub(super) struct Deltas<'a> {

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant};
+use eigenskin_core::progress::Progress;
+
 use super::spaces::MeasuredSpace;
 use super::{DriverReport, PsdInterpolation, PsdParams};
 use crate::drivers::{RbfError, RbfParams, Samples, Width, clamp_beyond, fit_rbf};
 use crate::method::isometric::isometric_coordinates;
 use crate::method::{FitError, Interpolated};
 use crate::numeric::{Matrix, thin_svd};
-use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant};
-use eigenskin_core::progress::Progress;
 
 /// Weights of a space's examples.
 #[derive(Debug, Clone)]

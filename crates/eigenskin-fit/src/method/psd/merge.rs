@@ -3,9 +3,10 @@
 //! Layers keep their drivers' centres; each gives up the directions of its fields that matter least,
 //! measured over its own examples, where the weights of a pose space deformation are 0 and 1.
 
+use eigenskin_core::driver::{Clamp, Driver, Interpolant};
+
 use crate::drivers::clamp_beyond;
 use crate::numeric::Matrix;
-use eigenskin_core::driver::{Clamp, Driver, Interpolant};
 
 /// How many directions each layer keeps of `most`: those that matter most, by their squared lengths
 /// (`layer` → falling).

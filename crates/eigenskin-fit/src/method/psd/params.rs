@@ -1,6 +1,5 @@
 //! How pose space deformation learns.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use eigenskin_core::driver::{FeatureScale, Representation};
@@ -8,6 +7,7 @@ use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::{Frame, ModelError};
 use eigenskin_core::rig::Rig;
 use glam::DVec3;
+use serde::{Deserialize, Serialize};
 
 use super::prototypes::PrototypeParams;
 use super::spaces::check_features;

@@ -1,9 +1,10 @@
 //! What pose space deformation has learnt.
 
+use serde::{Serialize, Serializer};
+
 use super::deltas::Deltas;
 use super::layers::WrittenLayer;
 use super::shares::{Lesson, PrototypeModel};
-use serde::{Serialize, Serializer};
 
 /// What was learnt about pose spaces and examples.
 #[derive(Debug, Clone, PartialEq)]

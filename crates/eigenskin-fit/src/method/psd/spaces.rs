@@ -1,14 +1,15 @@
 //! Pose spaces: which examples share one, in which order they stand, how they are measured.
 
+use eigenskin_core::driver::{FeatureGroup, FeatureScale, Representation};
+use eigenskin_core::mover::Mover;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::rig::Rig;
+
 use super::examples::UsedExamples;
 use super::{PoseFeature, PsdParams, SpaceOrder};
 use crate::drivers::Samples;
 use crate::method::FitError;
 use crate::method::joint_driver::feature_groups;
-use eigenskin_core::driver::{FeatureGroup, FeatureScale, Representation};
-use eigenskin_core::mover::Mover;
-use eigenskin_core::pose::Pose;
-use eigenskin_core::rig::Rig;
 
 /// The examples that move the same joints and controls.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -68,6 +68,18 @@ pub struct BakeSettings {
 }
 
 /// A model and a motion.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::bake::{Bake, BakeInputs, BakeOutputs, BakeSettings, MotionSource};
+/// use eigenskin::rig_source::RigSource;
+///
+/// let motion = MotionSource::Capture("walk.bvh".into());
+/// let inputs = BakeInputs { model: RigSource::new("model.glb"), motion };
+/// let outputs = BakeOutputs { glb: Some("walk.glb".into()), ..BakeOutputs::default() };
+/// Bake::open(&inputs, BakeSettings::default())?.run(&Unwatched)?.write(&outputs, &Unwatched)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Bake {
     /// the file of the model, or of a plain rig

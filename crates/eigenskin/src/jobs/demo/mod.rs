@@ -35,6 +35,15 @@ pub use hand::HandSettings;
 const COMPARED: &str = "fist";
 
 /// A hand that is built, bent, learnt and measured.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::demo::Demo;
+/// use eigenskin::report::picture::painter::CpuPainter;
+///
+/// Demo::default().run(&CpuPainter, &Unwatched)?.write("eigenskin-demo", None)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Demo {

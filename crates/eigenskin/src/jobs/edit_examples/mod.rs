@@ -60,6 +60,17 @@ pub enum Edit<S> {
 }
 
 /// An example set, and what is done to it.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::edit_examples::{Edit, EditExamples};
+/// use eigenskin::rig_source::RigSource;
+///
+/// let edit = Edit::Mute { names: vec!["fist".into()] };
+/// let (job, _) = EditExamples::open(&RigSource::new("poses.glb"), &edit)?;
+/// job.run(&Unwatched)?.write("poses.glb", &job.file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct EditExamples {
     /// the rig, in the file that the set is written into

@@ -56,6 +56,22 @@ pub struct FitInputs {
     pub scratch: PathBuf,
 }
 
+impl FitInputs {
+    /// A rig's file and examples, all as by default; scratch files of shapes on disk would go to the folder of
+    /// temporary files.
+    pub fn new(rig: impl Into<PathBuf>, examples: ExampleSource) -> Self {
+        Self {
+            rig: RigSource::new(rig),
+            examples,
+            frames: None,
+            base: None,
+            orientation: Orientation::GLTF,
+            on_disk: false,
+            scratch: Scratch::temporary_folder(),
+        }
+    }
+}
+
 /// How to fit.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -92,6 +108,17 @@ impl Default for Wanted {
 }
 
 /// A rig with examples.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::example_source::ExampleSource;
+/// use eigenskin::jobs::fit::{Fit, FitInputs, FitSettings};
+///
+/// let examples = ExampleSource::Set("poses.glb".into());
+/// let job = Fit::open(&FitInputs::new("hand.glb", examples), FitSettings::default())?;
+/// job.run(&Unwatched)?.write("model.glb")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Fit {
     /// the rig's file, which the model is written into
@@ -430,7 +457,7 @@ impl FitOutcome {
 
     /// Writes the model as GLB.
     pub fn write(&self, path: impl AsRef<Path>) -> Result<(), FitJobError> {
-        Ok(eigenskin_io::write_glb(path.as_ref(), &self.glb)?)
+        Ok(eigenskin_io::write_glb(path, &self.glb)?)
     }
 }
 

@@ -25,6 +25,17 @@ pub use remarks::Remark;
 pub use skins::{InspectSkinsOutcome, SkinFound};
 
 /// A file to look at.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::inspect::{Inspect, InspectInputs};
+///
+/// let inputs = InspectInputs { file: "hand.glb".into(), ..InspectInputs::default() };
+/// for remark in Inspect::open(&inputs)?.run(&Unwatched)?.remarks {
+///     println!("{remark}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Inspect {
     /// the rig that every file has

@@ -17,6 +17,17 @@ use crate::rig_source::read_options;
 pub use invertibility::{Invertibility, InvertibilityMap, invertibility_picture};
 
 /// Pulls the examples of a set back through a base.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::base::BaseChoice;
+/// use eigenskin::jobs::invert::Invert;
+///
+/// let base = BaseChoice::File("deformers.toml".into());
+/// let (job, file) = Invert::open("sculpts.glb", &base)?;
+/// job.run(&Unwatched)?.write("poses.glb", &file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Invert {
     /// the examples; muted ones too, since they may be learnt from again

@@ -37,6 +37,17 @@ use side_by_side::Subject;
 const TURN_SECONDS: usize = 4;
 
 /// A model, what is shown of it, and how.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::render::{Render, RenderInputs, RenderSettings};
+/// use eigenskin::report::picture::painter::CpuPainter;
+///
+/// let truth = Some("held-out.glb".into());
+/// let inputs = RenderInputs { model: "model.glb".into(), truth, pose: None, clip: None };
+/// Render::open(&inputs, RenderSettings::default())?.run(&CpuPainter, &Unwatched)?.write("hand.png")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Render {
     /// the model

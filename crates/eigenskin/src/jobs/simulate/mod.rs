@@ -63,6 +63,17 @@ pub struct PoseFile {
 }
 
 /// A rig to bend.
+///
+/// ```no_run
+/// use eigenskin::Unwatched;
+/// use eigenskin::jobs::simulate::{Simulate, SimulateInputs, SimulateSettings};
+/// use eigenskin::rig_source::RigSource;
+///
+/// let inputs = SimulateInputs { rig: RigSource::new("hand.glb"), ..SimulateInputs::default() };
+/// let (job, _) = Simulate::open(&inputs, SimulateSettings::default())?;
+/// job.run(&Unwatched)?.write("poses.glb", "held-out.glb")?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Simulate {
     /// the rig, with the file that examples are written into
