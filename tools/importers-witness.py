@@ -2,14 +2,14 @@
 
     python3 tools/importers-witness.py model.glb …
 
-Godot imports each GLB as its editor does, and a script writes down the blend shapes that it has then. Every
-displacement of every vertex must be the one in the file. Assimp must be able to write the file again; it aborts
-at some extras that the specification allows. Needs Debian's `godot3`, `assimp-utils` and `xvfb`, and numpy. Prints
-one line per file and program; exit code 1 when one disagrees.
+Godot imports each GLB as its editor does, and a script writes down the blend shapes that it has then. Assimp
+imports it and writes what it has then as another GLB; it aborts at some extras that the specification allows. Every
+position and every displacement of every vertex must be the one in the file. Needs Debian's `godot3`, `assimp-utils`
+and `xvfb`, and numpy. Prints one line per file and program; exit code 1 when one disagrees.
 """
 
 import json
-import struct
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-# Largest difference of a displacement that is allowed, in sizes of the model.
+from glb import Disagreement, Glb, size_of
+
+# Largest difference of a position or displacement that is allowed, in sizes of the model.
 TOLERANCE = 1e-4
 
 PROJECT = """config_version=4
@@ -56,44 +58,20 @@ func _init():
 """
 
 
-class Disagreement(Exception):
-    pass
-
-
-def vectors(document, binary, index):
-    """The VEC3 accessor of that index as floats [element, 3]."""
-    accessor = document["accessors"][index]
-    values = np.zeros((accessor["count"], 3), np.float32)
-
-    def start(place):
-        return document["bufferViews"][place["bufferView"]].get("byteOffset", 0) + place.get("byteOffset", 0)
-
-    if "bufferView" in accessor:
-        stride = document["bufferViews"][accessor["bufferView"]].get("byteStride", 12)
-        first = start(accessor)
-        for element in range(len(values)):
-            values[element] = np.frombuffer(binary, np.float32, 3, first + element * stride)
-    if "sparse" in accessor:
-        sparse = accessor["sparse"]
-        kind = {5121: np.uint8, 5123: np.uint16, 5125: np.uint32}[sparse["indices"]["componentType"]]
-        places = np.frombuffer(binary, kind, sparse["count"], start(sparse["indices"]))
-        values[places] = np.frombuffer(binary, np.float32, 3 * sparse["count"], start(sparse["values"])).reshape(-1, 3)
-    return values
-
-
-def primitives(path):
+def shapes_of(path):
     """Positions [vertex, 3] and displacements [target, vertex, 3] of each primitive that a node shows."""
-    data = path.read_bytes()
-    length = struct.unpack("<I", data[12:16])[0]
-    document, binary = json.loads(data[20:20 + length]), data[28 + length:]
-    shown = [node["mesh"] for node in document["nodes"] if "mesh" in node]
-    for primitive in (p for mesh in shown for p in document["meshes"][mesh]["primitives"]):
-        read = lambda accessor: vectors(document, binary, accessor)
-        yield read(primitive["attributes"]["POSITION"]), [read(t["POSITION"]) for t in primitive["targets"]]
+    glb = Glb(path)
+    return [glb.shape(primitive) for primitive in glb.primitives()]
+
+
+def run(*command):
+    """Exit code and output of a program."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    return done.returncode, done.stdout
 
 
 def godot(path):
-    """Largest difference of a displacement, in sizes, and how many were compared."""
+    """What Godot has of a file, as `shapes_of` gives it."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "project.godot").write_text(PROJECT)
@@ -101,51 +79,62 @@ def godot(path):
         (folder / "model.glb").write_bytes(path.read_bytes())
         # The editor imports all files of a project before it quits; it may then end with an error of its own.
         for arguments in (["--editor", "--quit"], ["--no-window", "-s", "dump.gd"]):
-            command = ["xvfb-run", "-a", "godot3", *arguments, "--path", str(folder)]
-            subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=False)
+            run("xvfb-run", "-a", "godot3", *arguments, "--path", str(folder))
         dump = folder / "shapes.json"
         if not dump.exists():
-            raise Disagreement("Godot has imported nothing")
+            raise Disagreement("nothing is imported")
         surfaces = json.loads(dump.read_text())
-    expected = list(primitives(path))
-    if len(surfaces) != len(expected):
-        raise Disagreement(f"Godot has {len(surfaces)} surfaces, the file {len(expected)} primitives")
-    worst, compared = 0.0, 0
-    for surface, (base, targets) in zip(surfaces, expected):
-        size = np.linalg.norm(base.max(0) - base.min(0))
-        found_base = np.array(surface["base"]).reshape(-1, 3)
-        if len(found_base) != len(base) or len(surface["shapes"]) != len(targets):
-            raise Disagreement(f"Godot has {len(found_base)} vertices and {len(surface['shapes'])} shapes, "
-                               f"the file {len(base)} and {len(targets)}")
-        for shape, target in zip(surface["shapes"], targets):
-            found = np.array(shape).reshape(-1, 3) - (found_base if surface["mode"] == 0 else 0.0)
-            worst = max(worst, np.linalg.norm(found - target, axis=1).max() / size)
-            compared += 1
-    return worst, compared
+    found = []
+    for surface in surfaces:
+        base = np.array(surface["base"]).reshape(-1, 3)
+        shapes = np.array(surface["shapes"]).reshape(len(surface["shapes"]), -1, 3)
+        found.append((base, shapes - base if surface["mode"] == 0 else shapes))
+    return found
 
 
 def assimp(path):
-    """Whether Assimp can write the file again."""
+    """What Assimp has of a file, as `shapes_of` gives it."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["assimp", "export", str(path), str(Path(folder) / "again.glb"), "-fglb2"]
-        done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300, check=False)
-        if done.returncode != 0:
-            raise Disagreement(f"Assimp cannot write it again (exit code {done.returncode})")
+        again = Path(folder) / "again.glb"
+        code, _ = run("assimp", "export", str(path), str(again), "-fglb2")
+        if code != 0 or not again.exists():
+            raise Disagreement(f"it cannot be written again (exit code {code})")
+        return shapes_of(again)
+
+
+def compare(found, expected):
+    """Largest difference of a position or a displacement, in sizes, and how many targets were compared."""
+    if [targets.shape for _, targets in found] != [targets.shape for _, targets in expected]:
+        raise Disagreement(f"targets, vertices: {[targets.shape[:2] for _, targets in found]} instead of "
+                           f"{[targets.shape[:2] for _, targets in expected]}")
+    worst = 0.0
+    for (base, targets), (true_base, true_targets) in zip(found, expected):
+        for differences in (base - true_base, targets - true_targets):
+            worst = max(worst, np.linalg.norm(differences, axis=-1).max(initial=0.0) / size_of(true_base))
+    return worst, sum(len(targets) for _, targets in expected)
 
 
 def main(paths):
+    if not paths:
+        sys.exit("usage: importers-witness.py MODEL.glb…")
+    version = re.search(r"Version (\S+)", run("assimp", "version")[1])
+    programs = {
+        f"Godot {run('godot3', '--version')[1].split()[-1]}": godot,
+        f"Assimp {version[1] if version else ''}": assimp,
+    }
     failed = False
     for path in map(Path, paths):
-        try:
-            worst, compared = godot(path)
-            agrees = worst <= TOLERANCE
-            failed |= not agrees
-            print(f"Godot{'' if agrees else ' disagrees'}: {path.name}: {compared} targets, largest difference / size {worst:.1e}")
-            assimp(path)
-            print(f"Assimp: {path.name}: read and written again")
-        except Disagreement as problem:
-            failed = True
-            print(f"{path.name}: {problem}")
+        expected = shapes_of(path)
+        for name, imported in programs.items():
+            try:
+                worst, compared = compare(imported(path), expected)
+                line = f"{compared} targets, largest difference / size {worst:.1e}"
+                if not worst <= TOLERANCE:
+                    raise Disagreement(f"{line}: {TOLERANCE} is allowed")
+                print(f"{name}: {path.name}: {line}", flush=True)
+            except Disagreement as problem:
+                failed = True
+                print(f"{name} disagrees: {path.name}: {problem}", flush=True)
     return int(failed)
 
 

@@ -4,13 +4,14 @@
 #
 #   bash tools/install.sh BUILD_DIR LOG_DIR [--full]
 #
-# --full also installs a compiler that can build for WebAssembly.
+# --full also installs a compiler that can build for WebAssembly, importers of others (Godot 3, Assimp), and programs
+# that make glTF files smaller (gltf-transform, gltfpack).
 # Debian packages need root and apt-get; elsewhere install what the logs name. For each tool there is
 # LOG_DIR/TOOL.log, and LOG_DIR/TOOL.ready when it can be used.
 set -uo pipefail
 build=$1 logs=$2 full=${3-}
 mkdir -p "$build" "$logs"
-rm -f "$logs"/{npm,chromium,blender,calculix,gpu,native,view,valgrind,wasm,importers}.ready
+rm -f "$logs"/{npm,chromium,blender,calculix,gpu,native,view,valgrind,wasm,importers,optimisers}.ready
 tools=$(cd "$(dirname "$0")" && pwd)
 venv=$build/check-python
 # What Blender's module links to and does not bring along.
@@ -64,10 +65,12 @@ debian_packages() {
   apt-get update -qq &&
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
 }
+# npm_packages [FOLDER]: what the lock file of a folder of tools/ names.
 npm_packages() {
   command -v npm >/dev/null || { echo "npm is missing: install Node.js 18 or newer"; return 1; }
-  (cd "$tools" && npm ci --no-audit --no-fund)
+  (cd "$tools/${1-}" && npm ci --no-audit --no-fund)
 }
+optimisers() { npm_packages optimisers; }
 chromium() {
   local place
   place=$(find_chromium) || { echo "Chromium is missing: install it, or set CHROMIUM to its path"; return 1; }
@@ -132,4 +135,5 @@ install valgrind valgrind_and_python
 install view view
 [ "$full" != --full ] || install wasm wasm
 [ "$full" != --full ] || install importers importers
+[ "$full" != --full ] || install optimisers optimisers
 wait
