@@ -4,6 +4,7 @@ mod commands;
 mod example_source;
 mod fitting;
 mod inverted;
+mod model_file;
 mod output;
 mod painter;
 mod pose_source;

@@ -60,6 +60,41 @@ pub fn count(document: &Document, accessor: usize) -> Result<usize, GltfError> {
     required_count(document.entry("accessors", accessor)?, "count", || format!("accessors[{accessor}]"))
 }
 
+/// Writes other numbers (`element × width`) over those of an accessor that has been read; only where they are
+/// `f32` in a buffer view. Whether that is so.
+pub fn overwrite(
+    document: &mut Document,
+    accessor: usize,
+    width: usize,
+    values: &[f32],
+) -> Result<bool, GltfError> {
+    let entry = document.entry("accessors", accessor)?;
+    let place = || format!("accessors[{accessor}]");
+    let is_plain =
+        entry.get("sparse").is_none() && entry.get("componentType").and_then(Value::as_u64) == Some(5126);
+    let view = optional_index(entry, "bufferView", document.array("bufferViews").len(), place)?;
+    let Some(view) = view.filter(|_| is_plain) else { return Ok(false) };
+    let offset = optional_count(entry, "byteOffset", place)?.unwrap_or(0);
+    let view = document.entry("bufferViews", view)?;
+    let start = optional_count(view, "byteOffset", place)?.unwrap_or(0) + offset;
+    let stride = optional_count(view, "byteStride", place)?.unwrap_or(4 * width);
+    for (element, values) in values.chunks_exact(width).enumerate() {
+        let at = start + element * stride;
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        let Some(place) = document.binary.get_mut(at..at + bytes.len()) else { return Ok(false) };
+        place.copy_from_slice(&bytes);
+    }
+    Ok(true)
+}
+
+/// The elements that an accessor gives one by one, rising; none when it is not sparse.
+pub fn sparse_elements(document: &Document, accessor: usize) -> Result<Option<Vec<u32>>, GltfError> {
+    let entry = document.entry("accessors", accessor)?;
+    let Some(sparse) = entry.get("sparse") else { return Ok(None) };
+    let elements = sparse_indices(document, accessor, sparse)?;
+    elements.into_iter().map(|element| whole(accessor, element)).collect::<Result<_, _>>().map(Some)
+}
+
 /// A list of points or directions.
 pub fn read_vec3(document: &Document, accessor: usize) -> Result<Vec<Vec3>, GltfError> {
     let elements = read(document, accessor, &["VEC3"])?;
@@ -261,25 +296,12 @@ fn read_sparse(
     header: &Header,
     values: &mut [f64],
 ) -> Result<(), GltfError> {
-    let place = || format!("accessors[{accessor}].sparse");
-    let count = required_count(sparse, "count", place)?;
+    let count = required_count(sparse, "count", || format!("accessors[{accessor}].sparse"))?;
     if count > header.count {
         return Err(fail(accessor, "has more sparse values than elements"));
     }
-    let views = document.array("bufferViews").len();
-    let part = |key: &str| -> Result<(&Value, Block), GltfError> {
-        let part = sparse.get(key).ok_or_else(|| GltfError::field(format!("{}.{key}", place()), "there"))?;
-        let view = optional_index(part, "bufferView", views, place)?
-            .ok_or_else(|| GltfError::field(format!("{}.{key}.bufferView", place()), "there"))?;
-        let offset = optional_count(part, "byteOffset", place)?.unwrap_or(0);
-        Ok((part, Block { accessor, view, offset, count }))
-    };
-    let (entry, block) = part("indices")?;
-    let component = Component::of(required_count(entry, "componentType", place)?)
-        .filter(|c| matches!(c, Component::U8 | Component::U16 | Component::U32))
-        .ok_or_else(|| fail(accessor, "has sparse indices that are not whole numbers"))?;
-    let indices = block.read(document, component, 1, false)?;
-    let (_, block) = part("values")?;
+    let indices = sparse_indices(document, accessor, sparse)?;
+    let (_, block) = sparse_part(document, accessor, sparse, "values")?;
     let replacements = block.read(document, header.component, header.width, header.normalized)?;
     let mut last = None;
     for (&index, replacement) in indices.iter().zip(replacements.chunks_exact(header.width)) {
@@ -291,6 +313,31 @@ fn read_sparse(
         values[index * header.width..(index + 1) * header.width].copy_from_slice(replacement);
     }
     Ok(())
+}
+
+fn sparse_indices(document: &Document, accessor: usize, sparse: &Value) -> Result<Vec<f64>, GltfError> {
+    let (entry, block) = sparse_part(document, accessor, sparse, "indices")?;
+    let component =
+        Component::of(required_count(entry, "componentType", || format!("accessors[{accessor}].sparse"))?)
+            .filter(|c| matches!(c, Component::U8 | Component::U16 | Component::U32))
+            .ok_or_else(|| fail(accessor, "has sparse indices that are not whole numbers"))?;
+    block.read(document, component, 1, false)
+}
+
+/// The indices or the values of a sparse accessor.
+fn sparse_part<'a>(
+    document: &Document,
+    accessor: usize,
+    sparse: &'a Value,
+    key: &str,
+) -> Result<(&'a Value, Block), GltfError> {
+    let place = || format!("accessors[{accessor}].sparse");
+    let count = required_count(sparse, "count", place)?;
+    let part = sparse.get(key).ok_or_else(|| GltfError::field(format!("{}.{key}", place()), "there"))?;
+    let view = optional_index(part, "bufferView", document.array("bufferViews").len(), place)?
+        .ok_or_else(|| GltfError::field(format!("{}.{key}.bufferView", place()), "there"))?;
+    let offset = optional_count(part, "byteOffset", place)?.unwrap_or(0);
+    Ok((part, Block { accessor, view, offset, count }))
 }
 
 fn whole(accessor: usize, value: f64) -> Result<u32, GltfError> {

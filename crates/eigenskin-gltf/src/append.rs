@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::document::Document;
 use super::error::GltfError;
+use super::sparse::Form;
+use super::zeros;
 
 /// How the names of our own accessors and buffer views begin.
 pub const OWN: &str = "eigenskin:";
-/// The name of the view of zeros.
-const ZEROS: &str = "eigenskin:zeros";
 
 /// What a buffer view is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,51 +35,78 @@ pub fn vec3(
 ) -> Result<usize, GltfError> {
     let mut accessor = json!({"componentType": 5126, "count": values.len(), "type": "VEC3"});
     if bounds {
-        set_bounds(&mut accessor, values.iter().copied());
+        set_bounds(&mut accessor, Form::F32, values.iter().copied());
     }
     let flat: Vec<f32> = values.iter().flat_map(Vec3::to_array).collect();
     dense(document, name, &floats(&flat), usage, accessor)
 }
 
-/// Appends vectors that are zero except at the given elements (`element`, rising, and its value);
-/// stored sparsely where that is smaller. `most` is the largest count of all that are appended so.
-pub fn sparse_vec3(
+/// Appends vectors of a vertex attribute in a form; each begins at a multiple of four bytes.
+pub fn vec3_as(
     document: &mut Document,
     name: &str,
-    (count, most): (usize, usize),
-    entries: &[(u32, Vec3)],
+    values: &[Vec3],
+    form: Form,
     bounds: bool,
 ) -> Result<usize, GltfError> {
-    // A sparse accessor needs at least one entry.
-    let entries = if entries.is_empty() { &[(0, Vec3::ZERO)] } else { entries };
-    let (index_size, index_type) = if count <= 0xffff { (2, 5123) } else { (4, 5125) };
-    let index_bytes = (entries.len() * index_size).next_multiple_of(4);
-    // The sparse form costs about 100 more characters of JSON.
-    if index_bytes + entries.len() * 12 + 100 >= count * 12 {
-        let mut values = vec![Vec3::ZERO; count];
-        for &(element, value) in entries {
-            values[element as usize] = value;
-        }
-        return vec3(document, name, &values, Usage::Vertices, bounds);
+    if form == Form::F32 {
+        return vec3(document, name, values, Usage::Vertices, bounds);
     }
-    let mut bytes: Vec<u8> =
-        entries.iter().flat_map(|&(element, _)| element.to_le_bytes()[..index_size].to_vec()).collect();
-    bytes.resize(index_bytes, 0);
-    bytes.extend(entries.iter().flat_map(|(_, v)| v.to_array()).flat_map(f32::to_le_bytes));
-    let zeros = zeros_view(document, 12 * count, 12 * most)?;
-    let view = push_view(document, name, &bytes, Usage::Other)?;
-    let mut accessor =
-        json!({"componentType": 5126, "count": count, "type": "VEC3", "name": name, "bufferView": zeros});
-    accessor["sparse"] = json!({
-        "count": entries.len(),
-        "indices": {"bufferView": view, "componentType": index_type},
-        "values": {"bufferView": view, "byteOffset": index_bytes},
-    });
+    let mut accessor = json!({"count": values.len(), "type": "VEC3"});
+    form.describe(&mut accessor);
     if bounds {
-        let rest = (entries.len() < count).then_some(Vec3::ZERO);
-        set_bounds(&mut accessor, entries.iter().map(|&(_, v)| v).chain(rest));
+        set_bounds(&mut accessor, form, values.iter().copied());
     }
-    push_accessor(document, accessor)
+    let elements = values.iter().map(Vec3::to_array);
+    strided(document, name, elements, form, accessor)
+}
+
+/// Appends vectors of four numbers of a vertex attribute in a form.
+pub fn vec4_as(
+    document: &mut Document,
+    name: &str,
+    values: &[[f32; 4]],
+    form: Form,
+) -> Result<usize, GltfError> {
+    let mut accessor = json!({"count": values.len(), "type": "VEC4"});
+    form.describe(&mut accessor);
+    strided(document, name, values.iter().copied(), form, accessor)
+}
+
+/// Appends four shares of one for each vertex, as 16 bits.
+pub fn shares(document: &mut Document, name: &str, values: &[u16]) -> Result<usize, GltfError> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let accessor =
+        json!({"componentType": 5123, "normalized": true, "count": values.len() / 4, "type": "VEC4"});
+    dense(document, name, &bytes, Usage::Vertices, accessor)
+}
+
+/// Appends numbers between minus one and one, as 16 bits.
+pub fn signed_shares(document: &mut Document, name: &str, values: &[i16]) -> Result<usize, GltfError> {
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let accessor =
+        json!({"componentType": 5122, "normalized": true, "count": values.len(), "type": "SCALAR"});
+    dense(document, name, &bytes, Usage::Other, accessor)
+}
+
+fn strided<const N: usize>(
+    document: &mut Document,
+    name: &str,
+    elements: impl Iterator<Item = [f32; N]>,
+    form: Form,
+    accessor: Value,
+) -> Result<usize, GltfError> {
+    let mut bytes = Vec::new();
+    for element in elements {
+        for value in element {
+            form.write(value, &mut bytes);
+        }
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+    }
+    let appended = dense(document, name, &bytes, Usage::Vertices, accessor)?;
+    let view = document.array("bufferViews").len() - 1;
+    document.entry_mut("bufferViews", view)?["byteStride"] = (N * form.size()).next_multiple_of(4).into();
+    Ok(appended)
 }
 
 /// Appends numbers; with `bounds` for key times, which must say their range.
@@ -93,8 +120,8 @@ pub fn scalars(
     if bounds {
         let lowest = values.iter().copied().fold(f32::INFINITY, f32::min);
         let highest = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        accessor["min"] = json!([lowest]);
-        accessor["max"] = json!([highest]);
+        accessor["min"] = json!([short(lowest)]);
+        accessor["max"] = json!([short(highest)]);
     }
     dense(document, name, &floats(values), Usage::Other, accessor)
 }
@@ -162,6 +189,18 @@ pub fn transforms(document: &mut Document, name: &str, values: &[DAffine3]) -> R
     dense(document, name, &floats(&flat), Usage::Other, accessor)
 }
 
+/// Puts the accessor that was appended last in place of another, whose name it takes.
+pub fn replace_by_last(document: &mut Document, accessor: usize) -> Result<(), GltfError> {
+    let Some(mut entry) = document.array_mut("accessors")?.pop() else { return Ok(()) };
+    let replaced = document.entry_mut("accessors", accessor)?;
+    match replaced.get("name").cloned() {
+        Some(name) => entry["name"] = name,
+        None => remove_key(&mut entry, "name"),
+    }
+    *replaced = entry;
+    Ok(())
+}
+
 /// The accessor of that name.
 pub fn accessor_named(document: &Document, name: &str) -> Option<usize> {
     document.array("accessors").iter().position(|a| a.get("name").and_then(Value::as_str) == Some(name))
@@ -170,6 +209,7 @@ pub fn accessor_named(document: &Document, name: &str) -> Option<usize> {
 /// Takes away our own accessors and buffer views at the end of the document, and the bytes that
 /// nothing points to any more. What another program has put behind them keeps them in place.
 pub fn remove_own(document: &mut Document) -> Result<(), GltfError> {
+    zeros::remove(document)?;
     for key in ["accessors", "bufferViews"] {
         if document.json.get(key).is_none() {
             continue;
@@ -205,17 +245,25 @@ pub(crate) fn remove_key(object: &mut Value, key: &str) {
     }
 }
 
+/// The number of fewest digits that is `value` as `f32`.
+pub(crate) fn short(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or(f64::from(value))
+}
+
 fn floats(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|v| v.to_le_bytes()).collect()
 }
 
-fn set_bounds(accessor: &mut Value, values: impl Iterator<Item = Vec3>) {
+/// Says the smallest and largest values of an accessor, as short as they can be said.
+pub(crate) fn set_bounds(accessor: &mut Value, form: Form, values: impl Iterator<Item = Vec3>) {
     let (lowest, highest) = values
         .fold((Vec3::splat(f32::INFINITY), Vec3::splat(f32::NEG_INFINITY)), |(low, high), v| {
             (low.min(v), high.max(v))
         });
-    accessor["min"] = json!(lowest.to_array());
-    accessor["max"] = json!(highest.to_array());
+    let number =
+        |value: f32| -> Value { if form == Form::F32 { short(value).into() } else { (value as i32).into() } };
+    accessor["min"] = lowest.to_array().map(number).to_vec().into();
+    accessor["max"] = highest.to_array().map(number).to_vec().into();
 }
 
 fn dense(
@@ -231,25 +279,12 @@ fn dense(
     push_accessor(document, accessor)
 }
 
-/// A view of `length` zeros or more, which all sparse accessors stand on; a new one has `most`. glTF needs
-/// none, but Godot 3 takes the first view of the file where there is none, whatever it holds.
-fn zeros_view(document: &mut Document, length: usize, most: usize) -> Result<usize, GltfError> {
-    let is_large = |view: &Value| {
-        let own = view.get("byteLength").and_then(Value::as_u64).unwrap_or(0);
-        view.get("name").and_then(Value::as_str) == Some(ZEROS) && own >= length as u64
-    };
-    if let Some(known) = document.array("bufferViews").iter().position(is_large) {
-        return Ok(known);
-    }
-    let view = push_view(document, ZEROS, &vec![0; most.max(length)], Usage::Vertices)?;
-    let entry = document.entry_mut("bufferViews", view)?;
-    entry["name"] = ZEROS.into();
-    // Several accessors of vertices on one view must say how far apart its elements are.
-    entry["byteStride"] = 12.into();
-    Ok(view)
-}
-
-fn push_view(document: &mut Document, name: &str, bytes: &[u8], usage: Usage) -> Result<usize, GltfError> {
+pub(crate) fn push_view(
+    document: &mut Document,
+    name: &str,
+    bytes: &[u8],
+    usage: Usage,
+) -> Result<usize, GltfError> {
     let start = document.append_bytes(bytes)?;
     let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": bytes.len()});
     if name.starts_with(OWN) {
@@ -265,48 +300,8 @@ fn push_view(document: &mut Document, name: &str, bytes: &[u8], usage: Usage) ->
     Ok(views.len() - 1)
 }
 
-fn push_accessor(document: &mut Document, accessor: Value) -> Result<usize, GltfError> {
+pub(crate) fn push_accessor(document: &mut Document, accessor: Value) -> Result<usize, GltfError> {
     let accessors = document.array_mut("accessors")?;
     accessors.push(accessor);
     Ok(accessors.len() - 1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::accessor;
-
-    #[test]
-    fn sparse_and_dense_read_back_alike() {
-        let mut document = Document::new();
-        // Zeros without a buffer view may not outnumber the bytes of the file.
-        let positions: Vec<Vec3> = (0..1000).map(|i| Vec3::splat(i as f32)).collect();
-        vec3(&mut document, "base", &positions, Usage::Vertices, true).unwrap();
-        let entries = [(3, Vec3::new(1.0, -2.0, 0.5)), (999, Vec3::X)];
-        let sparse = sparse_vec3(&mut document, "eigenskin:a", (1000, 2000), &entries, true).unwrap();
-        let written = &document.array("accessors")[sparse];
-        assert!(written.get("sparse").is_some());
-        // Importers that do not know of missing views find zeros all the same.
-        let view = &document.array("bufferViews")[written["bufferView"].as_u64().unwrap() as usize];
-        assert_eq!((&view["byteLength"], &view["byteStride"]), (&json!(12 * 2000), &json!(12)));
-        let start = view["byteOffset"].as_u64().unwrap() as usize;
-        assert!(document.binary[start..start + 12 * 2000].iter().all(|&byte| byte == 0));
-        let larger = sparse_vec3(&mut document, "eigenskin:c", (2000, 2000), &entries, false).unwrap();
-        let accessors = document.array("accessors");
-        assert_eq!(accessors[larger]["bufferView"], accessors[sparse]["bufferView"]);
-        let values = accessor::read_vec3(&document, sparse).unwrap();
-        assert_eq!(values[3], entries[0].1);
-        assert_eq!(values[999], Vec3::X);
-        assert_eq!(values.iter().filter(|v| **v != Vec3::ZERO).count(), 2);
-        assert_eq!(document.array("accessors")[sparse]["min"], json!([0.0, -2.0, 0.0]));
-        let dense = sparse_vec3(&mut document, "eigenskin:b", (4, 4), &entries[..1], true).unwrap();
-        assert!(document.array("accessors")[dense].get("sparse").is_none());
-        assert_eq!(accessor::read_vec3(&document, dense).unwrap()[3], entries[0].1);
-
-        let before = document.binary.len();
-        remove_own(&mut document).unwrap();
-        assert_eq!(document.array("accessors").len(), 1);
-        assert!(document.binary.len() < before);
-        assert_eq!(accessor::read_vec3(&document, 0).unwrap(), positions);
-    }
 }

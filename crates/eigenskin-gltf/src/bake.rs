@@ -1,11 +1,15 @@
-//! Clips as morph weights: the drivers evaluated at the keys of a clip and in between.
+//! Clips as morph weights: the drivers evaluated at the keys of a clip and in between, and as many of these
+//! moments kept as are needed.
 
 use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
+use eigenskin_core::skinning::singular_values;
 
 use super::clip::{Channel, ChannelPath, Clip, Interpolation, union_of_times};
 use super::document::Document;
 use super::error::GltfError;
-use super::model::coordinates;
+use super::key_reduction::{Samples, VertexBound};
+use super::model::{ModelWriteOptions, coordinates};
 use super::targets;
 use crate::rig_file::RigFile;
 
@@ -20,18 +24,28 @@ pub struct BakedClip {
     pub times: Vec<f32>,
     /// `key` → `component`
     pub coordinates: Vec<Vec<f32>>,
+    /// moments at which the drivers were evaluated
+    pub sampled: usize,
+    /// at most how far a vertex is off at those that are no keys, in sizes
+    pub error: f64,
 }
 
 /// Keys of one clip at most; a clip that would need more keeps only those it has.
 const MOST_KEYS: usize = 100_000;
 
 /// Bakes every clip that moves the rig or drives morph targets of its meshes.
-pub fn bake_clips(file: &RigFile, model: &Model, rate: f64, warnings: &mut Vec<String>) -> Vec<BakedClip> {
+pub fn bake_clips(
+    file: &RigFile,
+    model: &Model,
+    options: &ModelWriteOptions,
+    warnings: &mut Vec<String>,
+) -> Vec<BakedClip> {
     let layout = file.layout();
     let mut baked = Vec::new();
     if model.component_count() == 0 {
         return baked;
     }
+    let bound = (options.tolerance > 0.0).then(|| VertexBound::new(model, options.tolerance));
     for (animation, clip) in file.clips().iter().enumerate() {
         let own: Vec<&Channel> = weights_channels(clip, &layout.mesh_nodes).collect();
         let moves = clip.rig_channels(layout).next().is_some();
@@ -46,17 +60,39 @@ pub fn bake_clips(file: &RigFile, model: &Model, rate: f64, warnings: &mut Vec<S
                 warnings
                     .push(format!("clip {:?}: morph weights that jumped now ramp between keys", clip.name));
             }
-            match filled_in(&times, rate) {
+            match filled_in(&times, options.bake_rate) {
                 Some(filled) => times = filled,
                 None => warnings.push(format!("clip {:?} is too long to bake between its keys", clip.name)),
             }
         }
         let times = rounded(&times);
-        let key = |&time: &f32| coordinates(model, &clip.sample(layout, f64::from(time)));
-        let coordinates = times.iter().map(key).collect();
-        baked.push(BakedClip { animation, step, times, coordinates });
+        let poses = times.iter().map(|&time| clip.sample(layout, f64::from(time)));
+        let (coordinates, stretches): (Vec<Vec<f32>>, Vec<f64>) =
+            poses.map(|pose| (coordinates(model, &pose), largest_stretch(model, &pose))).unzip();
+        // How far the file's own targets move is nobody's business here: all their keys stay.
+        let (keys, error) = match bound.as_ref().filter(|_| own.is_empty()) {
+            Some(bound) => {
+                let stretches = &stretches;
+                Samples { times: &times, coordinates: &coordinates, stretches, step }.keys(bound)
+            }
+            None => ((0..times.len()).collect(), 0.0),
+        };
+        baked.push(BakedClip {
+            animation,
+            step,
+            times: keys.iter().map(|&key| times[key]).collect(),
+            coordinates: keys.iter().map(|&key| coordinates[key].clone()).collect(),
+            sampled: times.len(),
+            error: error * options.tolerance,
+        });
     }
     baked
+}
+
+/// How much the joints of a pose stretch the rest shape at most.
+fn largest_stretch(model: &Model, pose: &Pose) -> f64 {
+    let joints = pose.posed_from_rest(model.rig().skeleton());
+    joints.map(|joint| singular_values(joint.matrix3)[0]).fold(1.0, f64::max)
 }
 
 /// Weights of a file's own targets at a time of a clip.

@@ -26,14 +26,19 @@ pub struct Document {
 pub const LARGEST_FILE: u64 = 1 << 30;
 
 /// Extensions that say nothing about geometry, so that a file may require them.
-const HARMLESS: [&str; 6] = [
+const HARMLESS: [&str; 7] = [
     "KHR_texture_transform",
     "KHR_lights_punctual",
     "KHR_texture_basisu",
     "EXT_texture_webp",
     "EXT_texture_avif",
     "KHR_animation_pointer",
+    // Geometry, but integers are read wherever numbers are.
+    "KHR_mesh_quantization",
 ];
+
+/// Compressed buffer views.
+pub(crate) const MESHOPT: &str = "EXT_meshopt_compression";
 
 impl Document {
     /// Reads a GLB or a .gltf from its bytes; `folder` is where external buffers are looked for.
@@ -51,6 +56,8 @@ impl Document {
         check_extensions(&json)?;
         let mut document = Self { json, binary: Vec::new() };
         document.fold_buffers(chunk, folder)?;
+        #[cfg(feature = "meshopt")]
+        super::meshopt_views::decode_all(&mut document)?;
         Ok(document)
     }
 
@@ -160,6 +167,14 @@ impl Document {
                         .as_str()
                         .ok_or_else(|| GltfError::field(format!("buffers[{index}].uri"), "a text"))?;
                     load(index, uri, folder, declared, &mut files)?
+                }
+                None if stands_for_decoded(buffer) => {
+                    let most = chunk.map_or(0, <[u8]>::len).saturating_mul(64).saturating_add(1 << 26);
+                    if declared > most {
+                        let problem = format!("{declared} bytes cannot have been compressed so far");
+                        return Err(GltfError::Buffer { buffer: index, problem });
+                    }
+                    vec![0; declared]
                 }
                 None if index == 0 => chunk
                     .ok_or(GltfError::Buffer {
@@ -302,6 +317,12 @@ fn rebase(view: &mut Value, starts: &[(usize, usize)], place: &dyn Fn() -> Strin
     Ok(())
 }
 
+/// Whether a buffer has no bytes of its own: compressed views are decoded in its place.
+fn stands_for_decoded(buffer: &Value) -> bool {
+    let compression = buffer.get("extensions").and_then(|extensions| extensions.get(MESHOPT));
+    compression.is_some_and(|compression| compression.get("fallback") == Some(&Value::Bool(true)))
+}
+
 fn check_version(json: &Value) -> Result<(), GltfError> {
     let version = json.get("asset").and_then(|asset| asset.get("version")).and_then(Value::as_str);
     match version {
@@ -317,6 +338,7 @@ fn check_extensions(json: &Value) -> Result<(), GltfError> {
         .flatten()
         .filter_map(Value::as_str)
         .filter(|name| !name.starts_with("KHR_materials_") && !HARMLESS.contains(name))
+        .filter(|name| !cfg!(feature = "meshopt") || *name != MESHOPT)
         .map(String::from)
         .collect();
     if names.is_empty() { Ok(()) } else { Err(GltfError::RequiredExtensions { names }) }

@@ -146,6 +146,26 @@ impl DriverEntry {
         }
     }
 
+    /// Rounds the long lists of numbers to nine digits.
+    pub fn shorten(&mut self) {
+        let lists: Vec<&mut Vec<f64>> = match &mut self.interpolant {
+            InterpolantEntry::Rbf { centres, widths, coefficients, tail, .. } => {
+                let tail = match tail {
+                    TailEntry::None => None,
+                    TailEntry::Constant { coefficients } | TailEntry::Linear { coefficients } => {
+                        Some(coefficients)
+                    }
+                };
+                [centres, widths, coefficients].into_iter().chain(tail).collect()
+            }
+            InterpolantEntry::Shepard { centres, values, .. } => vec![centres, values],
+            InterpolantEntry::Linear { coefficients } => vec![coefficients],
+        };
+        for value in lists.into_iter().flatten() {
+            *value = format!("{value:.8e}").parse().unwrap_or(*value);
+        }
+    }
+
     /// The driver, for `rig`.
     pub fn to_driver(&self, rig: &Rig) -> Result<Driver, GltfError> {
         Ok(Driver {

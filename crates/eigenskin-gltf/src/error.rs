@@ -31,7 +31,7 @@ pub enum GltfError {
         version: String,
     },
     /// Extensions without which the geometry cannot be understood.
-    #[error("the file requires {}, which eigenskin does not support; export without", names.join(", "))]
+    #[error("the file requires {}, which eigenskin does not support; export without{}", names.join(", "), how_to_decode(names))]
     RequiredExtensions {
         /// their names
         names: Vec<String>,
@@ -193,4 +193,10 @@ impl GltfError {
     pub(crate) fn table(problem: impl Into<String>) -> Self {
         Self::Table { problem: problem.into() }
     }
+}
+
+/// What helps against an extension that a build can have.
+fn how_to_decode(names: &[String]) -> &'static str {
+    let is_compressed = names.iter().any(|name| name == crate::document::MESHOPT);
+    if is_compressed { ", or build eigenskin with the feature meshopt" } else { "" }
 }

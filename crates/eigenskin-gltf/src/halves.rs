@@ -11,6 +11,9 @@
 //!   driver's centres, at rest, and in the poses whose weights stand in the file. Beyond it, weights
 //!   that are computed live exceed 1.
 //!
+//! In the profile `web` there is one target for both signs, and numbers have a range of their own, so that its
+//! scale is not more than keeps it within: weights may be below 0 and above 1 in the file too.
+//!
 //! Scales are rounded **up to a power of two**: scaling by it is exact in `f32`, so reading a file gives
 //! back the basis bit for bit.
 
@@ -24,9 +27,22 @@ const HEADROOM: f64 = 1.25;
 /// A half with less than this share of the other's range is never used.
 const UNUSED: f64 = 1e-6;
 
+/// What the numbers of a target can hold.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NumberRange {
+    /// largest coordinate of a displacement
+    pub position: f32,
+    /// largest coordinate of a change of a normal
+    pub normal: f32,
+}
+
 /// The targets of every component, numbered in order; none for layers after skinning. `written` are
 /// coordinates of all layers (`component`) whose weights stand in the file.
-pub(crate) fn halves_of(model: &Model, written: &[&[f32]]) -> Vec<ComponentEntry> {
+pub(crate) fn halves_of(
+    model: &Model,
+    written: &[&[f32]],
+    range: Option<NumberRange>,
+) -> Vec<ComponentEntry> {
     let mut next = 0;
     let mut all = Vec::with_capacity(model.component_count());
     for layer in model.layers() {
@@ -38,10 +54,13 @@ pub(crate) fn halves_of(model: &Model, written: &[&[f32]]) -> Vec<ComponentEntry
         let mut half = |index: usize, reach: Option<f64>| {
             reach.map(|reach| {
                 next += 1;
-                HalfEntry { target: next - 1, scale: scale_for(reach, layer, index) }
+                HalfEntry { target: next - 1, scale: scale_for(reach, layer, index, range) }
             })
         };
-        for (index, [plus, minus]) in reaches(layer, first, written).into_iter().enumerate() {
+        for (index, [mut plus, mut minus]) in reaches(layer, first, written).into_iter().enumerate() {
+            if range.is_some() {
+                plus = Some(plus.unwrap_or(0.0).max(minus.take().unwrap_or(0.0)));
+            }
             all.push(ComponentEntry { plus: half(index, plus), minus: half(index, minus) });
         }
     }
@@ -81,26 +100,33 @@ fn bounded_reach((low, high): (f64, f64)) -> [Option<f64>; 2] {
 
 /// A power of two that is at least `reach`; 1 where scaling would push values out of the range of normal
 /// `f32` numbers and so lose bits.
-fn scale_for(reach: f64, layer: &Layer, component: usize) -> f64 {
+fn scale_for(reach: f64, layer: &Layer, component: usize, range: Option<NumberRange>) -> f64 {
     let count = layer.support.len();
     let fields: [&[Vec3]; 2] = [
         layer.basis.component_positions(component, count),
         layer.basis.component_normals(component, count).unwrap_or(&[]),
     ];
-    let wanted = if reach > 0.0 { reach.log2().ceil().exp2() } else { 1.0 };
+    let mut wanted = if reach > 0.0 { reach.log2().ceil().exp2() } else { 1.0 };
+    if let Some(range) = range {
+        let largest =
+            |field: &[Vec3]| field.iter().map(|v| v.abs().max_element()).fold(f32::MIN_POSITIVE, f32::max);
+        let fits = (range.position / largest(fields[0])).min(range.normal / largest(fields[1]));
+        wanted = wanted.min(f64::from(fits).log2().floor().exp2());
+    }
     let scale = wanted as f32;
     let exact = |v: f32| (v * scale) / scale == v;
     let all_exact = fields.iter().flat_map(|field| field.iter()).all(|v| v.to_array().into_iter().all(exact));
     if scale.is_normal() && all_exact { f64::from(scale) } else { 1.0 }
 }
 
-/// Weights of all targets for given coordinates. A coordinate of the sign whose half was left out
-/// is below a millionth of the range: nothing.
-pub(crate) fn split_weights(coordinates: &[f32], halves: &[ComponentEntry]) -> Vec<f32> {
+/// Weights of all targets for given coordinates. With `one_for_both` signs the first half serves both; else a
+/// coordinate of the sign whose half was left out is below a millionth of the range: nothing.
+pub(crate) fn split_weights(coordinates: &[f32], halves: &[ComponentEntry], one_for_both: bool) -> Vec<f32> {
+    let lowest = if one_for_both { f32::NEG_INFINITY } else { 0.0 };
     let mut weights = Vec::new();
     for (&alpha, component) in coordinates.iter().zip(halves) {
         for (half, sign) in [(component.plus, 1.0), (component.minus, -1.0)] {
-            weights.extend(half.map(|half| (sign * alpha).max(0.0) / half.scale as f32));
+            weights.extend(half.map(|half| (sign * alpha).max(lowest) / half.scale as f32));
         }
     }
     weights
@@ -139,7 +165,7 @@ mod tests {
     }
 
     fn scales(model: &Model, written: &[&[f32]]) -> Vec<[Option<f64>; 2]> {
-        let halves = halves_of(model, written);
+        let halves = halves_of(model, written, None);
         halves.iter().map(|entry| [entry.plus, entry.minus].map(|half| half.map(|h| h.scale))).collect()
     }
 

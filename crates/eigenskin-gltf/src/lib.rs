@@ -25,7 +25,11 @@ mod example_list;
 mod example_set;
 mod from_rig;
 mod halves;
+mod key_reduction;
 pub mod limits;
+mod mesh_space;
+#[cfg(feature = "meshopt")]
+mod meshopt_views;
 mod model;
 mod model_file;
 mod model_read;
@@ -36,23 +40,27 @@ mod orientation;
 mod pose_keys;
 mod primitives;
 mod read;
+mod repack;
 mod rig;
 mod rig_file;
 mod sculpts;
 mod simulation_record;
 mod skin_weights;
 mod skins;
+mod sparse;
 mod stack_table;
 mod table;
 mod targets;
+mod web;
 mod write;
 mod write_error;
+mod zeros;
 
 pub use clip::{Channel, ChannelPath, Clip, Interpolation};
 pub use document::{Document, LARGEST_FILE};
 pub use error::GltfError;
 pub use example_list::{EditError, ExampleList};
-pub use model::{ModelWriteOptions, ModelWriteReport};
+pub use model::{ModelWriteOptions, ModelWriteReport, Profile, Rounding};
 pub use model_file::{MeshNode, ModelFile};
 pub use morph_weights::MorphWeights;
 pub use motion::{Motion, MotionError};
@@ -74,11 +82,12 @@ pub use write_error::WriteError;
 #[cfg(feature = "conformance")]
 #[doc(hidden)]
 pub mod internals {
+    pub use crate::table::{edit_table, table_of};
     pub use crate::targets::read_target;
 
     /// Accessors that are appended to a document.
     pub mod append {
-        pub use crate::append::{Usage, indices, joints, scalars, sparse_vec3, vec3, vec4};
+        pub use crate::append::{Usage, indices, joints, scalars, vec3, vec4};
     }
 }
 

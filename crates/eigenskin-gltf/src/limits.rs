@@ -29,7 +29,7 @@ pub struct EngineLimit {
 }
 
 /// All known limits.
-pub const LIMITS: [EngineLimit; 9] = [
+pub const LIMITS: [EngineLimit; 10] = [
     EngineLimit {
         engine: "Bevy",
         quantity: Quantity::Targets,
@@ -74,6 +74,13 @@ pub const LIMITS: [EngineLimit; 9] = [
     },
     EngineLimit {
         engine: "Bevy",
+        quantity: Quantity::Influences,
+        limit: 4,
+        beyond: "further influences are ignored and the skin bends otherwise",
+        usual: true,
+    },
+    EngineLimit {
+        engine: "Godot 3",
         quantity: Quantity::Influences,
         limit: 4,
         beyond: "further influences are ignored and the skin bends otherwise",

@@ -15,7 +15,7 @@ use super::error::GltfError;
 use super::example_set::{own_targets, read_named};
 use super::model::DEFORMERS;
 use super::rig::RigLayout;
-use super::table::{ComponentEntry, LayerEntry, Storage, Table};
+use super::table::{ComponentEntry, LayerEntry, ModelEntry, Storage, Table};
 use super::targets;
 
 /// The model of a document.
@@ -36,6 +36,10 @@ pub fn read(
             )));
         }
     };
+    if entry.order.as_ref().is_some_and(|order| *order != ModelEntry::order_of(rig)) {
+        let problem = "another program has renumbered the vertices, and layers after skinning list them";
+        return Err(GltfError::table(format!("{problem}; use the file as eigenskin wrote it")));
+    }
     let own = own_targets(layout, table)?;
     let reader = Reader { document, layout, rig, own };
     let mut layers = Vec::new();
@@ -101,7 +105,8 @@ impl Reader<'_> {
 
     /// The vertex list, if the file still has it.
     fn stored_support(&self, entry: &LayerEntry) -> Result<Option<Vec<u32>>, GltfError> {
-        match append::accessor_named(self.document, &entry.support) {
+        let named = |name: &String| append::accessor_named(self.document, name);
+        match entry.support.as_ref().and_then(named) {
             Some(accessor) => {
                 let support = accessor::read_indices(self.document, accessor)?;
                 let valid = support.iter().all(|&v| (v as usize) < self.rig.vertex_count())

@@ -68,6 +68,9 @@ pub enum MotionError {
     },
 }
 
+/// Steps that differ by less, relative to their length, are the same.
+const SAME_STEP: f64 = 0.01;
+
 impl Motion {
     /// Frames of one motion at most.
     pub const MOST_FRAMES: usize = 100_000;
@@ -84,10 +87,19 @@ impl Motion {
         self.times.last().zip(self.times.first()).map_or(0.0, |(last, first)| last - first)
     }
 
-    /// Whether all keys are equally far apart.
+    /// Whether all keys are equally far apart; the last step may be shorter.
     pub fn is_even(&self) -> bool {
-        let step = self.duration() / (self.times.len().max(2) - 1) as f64;
-        self.times.windows(2).all(|pair| (pair[1] - pair[0] - step).abs() < 0.01 * step)
+        let steps: Vec<f64> = self.times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let Some((last, others)) = steps.split_last() else { return true };
+        let step = others.first().unwrap_or(last);
+        others.iter().all(|other| (other - step).abs() < SAME_STEP * step) && *last < (1.0 + SAME_STEP) * step
+    }
+
+    /// The last step, seconds, where it is shorter than the others.
+    pub fn short_last_step(&self) -> Option<f64> {
+        let [.., before, previous, last] = self.times[..] else { return None };
+        let step = previous - before;
+        (last - previous < (1.0 - SAME_STEP) * step).then_some(last - previous)
     }
 
     /// When a clip is looked at: at its own keys or `rate` times a second.
@@ -99,8 +111,8 @@ impl Motion {
         Self::resampled(keys, rate)
     }
 
-    /// The keys themselves, or times at equal distance from the first to the last: a loop that ends
-    /// where it began still does. The distance is the nearest to `1/rate` that fits.
+    /// The keys themselves, or times from the first to the last at a distance of exactly `1/rate`. The last key
+    /// stays where it is, so that a loop that ends where it began still does: the last step may be shorter.
     pub fn resampled(keys: Vec<f64>, rate: Option<f64>) -> Result<Vec<f64>, MotionError> {
         let too_long = |frames: f64| MotionError::TooLong { frames, limit: Self::MOST_FRAMES };
         let Some(rate) = rate else {
@@ -113,11 +125,12 @@ impl Motion {
         if first == last {
             return Ok(vec![first]);
         }
-        let steps = ((last - first) * rate).round().max(1.0);
+        // A frame that would be the last key, but for rounding, is the last key.
+        let steps = ((last - first) * rate - SAME_STEP).ceil().max(1.0);
         if steps + 1.0 > Self::MOST_FRAMES as f64 {
             return Err(too_long(steps + 1.0));
         }
-        let at = |step: usize| first + (last - first) * step as f64 / steps;
-        Ok((0..=steps as usize).map(at).collect())
+        let frames = (0..steps as usize).map(|frame| first + frame as f64 / rate);
+        Ok(frames.chain([last]).collect())
     }
 }

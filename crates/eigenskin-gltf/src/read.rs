@@ -11,10 +11,11 @@ use eigenskin_core::weights::SkinWeights;
 use crate::document::Document;
 use crate::error::GltfError;
 use crate::example_list::ExampleList;
+use crate::rig::FoundRig;
 use crate::rig_file::RigFile;
 use crate::simulation_record::SimulationRecord;
 use crate::table::Table;
-use crate::{example_set, model_read, rig, skin_weights};
+use crate::{example_set, mesh_space, model_read, rig, skin_weights};
 
 /// Makes skin weights for a rig that has none; an error says why that is not possible.
 pub type WeightsMaker = fn(&Mesh, &Skeleton) -> Result<SkinWeights, String>;
@@ -152,12 +153,28 @@ pub fn rig_of(mut document: Document, options: &ReadOptions) -> Result<RigFile, 
     let table = Table::find(&document)?;
     let is_model = FileKind::of_table(table.as_ref())? == FileKind::Model;
     let solved = is_model && skin_weights::restore(&mut document);
-    let found = rig::read(&document, options, table.as_ref())?;
+    let found = read_in_own_unit(&mut document, options, table.as_ref())?;
     let mut file = RigFile::from_parts(document, found, table.as_ref())?;
     if solved {
         file.notes.push(SOLVED_WEIGHTS.to_string());
     }
     Ok(file)
+}
+
+/// The rig, with its meshes in the unit that the table was written for.
+fn read_in_own_unit(
+    document: &mut Document,
+    options: &ReadOptions,
+    table: Option<&Table>,
+) -> Result<FoundRig, GltfError> {
+    let found = rig::read(document, options, table)?;
+    let Some(change) = table.and_then(|table| mesh_space::changed_unit(&found, table)) else {
+        return Ok(found);
+    };
+    mesh_space::turn_back(document, &found.layout, change)?;
+    let mut found = rig::read(document, options, table)?;
+    found.is_quantized = true;
+    Ok(found)
 }
 
 /// Said of a model's rig.
@@ -182,7 +199,7 @@ pub fn examples_of(document: Document, options: &ReadOptions) -> Result<(RigFile
 
 /// The example set of a document as it is edited, muted examples too.
 pub fn example_list_of(
-    document: Document,
+    mut document: Document,
     options: &ReadOptions,
 ) -> Result<(RigFile, ExampleList), GltfError> {
     let table = Table::find(&document)?;
@@ -190,7 +207,7 @@ pub fn example_list_of(
     let Some(table) = table.filter(|_| kind == FileKind::Examples) else {
         return Err(GltfError::other_kind(kind, FileKind::Examples));
     };
-    let found = rig::read(&document, options, Some(&table))?;
+    let found = read_in_own_unit(&mut document, options, Some(&table))?;
     let rig = Arc::new(found.rig.clone());
     let set = example_set::read(&document, &found.layout, &rig, &table)?;
     let file = RigFile::from_parts(document, found, Some(&table))?;
@@ -211,7 +228,7 @@ pub(crate) fn model_with_table(mut document: Document) -> Result<(RigFile, Model
     let Some(table) = table.filter(|_| kind == FileKind::Model) else {
         return Err(GltfError::other_kind(kind, FileKind::Model));
     };
-    let found = rig::read(&document, &ReadOptions::default(), Some(&table))?;
+    let found = read_in_own_unit(&mut document, &ReadOptions::default(), Some(&table))?;
     let rig = Arc::new(found.rig.clone());
     let model = model_read::read(&document, &found.layout, &rig, &table)?;
     if !skin_weights::restore(&mut document) {

@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::accessor;
 use super::document::{Document, index_list, optional_index};
 use super::error::GltfError;
+use super::mesh_space;
 use super::nodes::{Local, NodeGraph, name_of};
 use super::primitives::{PrimitiveRange, Vertices};
 use super::table::Table;
@@ -33,10 +34,10 @@ pub const CONTROL_PREFIX: &str = "control:";
 /// Where the parts of a rig are in its document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RigLayout {
-    /// index of the skin; none without joints
-    pub skin: Option<usize>,
-    /// name of the skin as [`ReadOptions`] and the table know it
-    pub skin_name: Option<String>,
+    /// the skins of the rig's meshes: one, or several of one skeleton; none without joints
+    pub skins: Vec<usize>,
+    /// their names as [`ReadOptions`] and the table know them
+    pub skin_names: Vec<String>,
     /// name of the mesh, for a rig without joints
     pub mesh_name: Option<String>,
     /// `joint` → node
@@ -66,6 +67,10 @@ pub struct FoundRig {
     pub layout: RigLayout,
     /// one sentence each
     pub notes: Vec<String>,
+    /// whether the file needs `KHR_mesh_quantization`
+    pub is_quantized: bool,
+    /// whether skin weights in the file do not sum to one
+    pub weights_were_scaled: bool,
 }
 
 /// Reads the rig of a document.
@@ -78,20 +83,16 @@ pub fn read(
     let shown = shown_meshes(document)?;
     let mut notes = Vec::new();
     let choice = Choice::make(document, &shown, options, table)?;
-    let joint_nodes = match choice.skin {
-        Some(skin) => {
-            let entry = document.entry("skins", skin)?;
-            index_list(entry, "joints", graph.parents.len(), || format!("skins[{skin}]"))?
-        }
-        None => Vec::new(),
-    };
-    if choice.skin.is_some() && joint_nodes.is_empty() {
+    // Several skins of one skeleton have the same joints and bind matrices.
+    let skin = choice.skins.first().copied();
+    let joint_nodes = skin.map_or(Ok(Vec::new()), |skin| joint_nodes(document, skin))?;
+    if skin.is_some() && joint_nodes.is_empty() {
         return Err(GltfError::field("the skin's list of joints", "a list of at least one node"));
     }
 
     let mut vertices = Vertices::default();
     for &mesh in &choice.meshes {
-        vertices.add_mesh(document, mesh, choice.skin.is_some())?;
+        vertices.add_mesh(document, mesh, skin.is_some())?;
     }
     if vertices.triangles.is_empty() {
         return Err(GltfError::NoMesh);
@@ -109,14 +110,17 @@ pub fn read(
         notes.push("textures are separate files; keep them beside the GLB that is written".into());
     }
 
-    let skeleton = read_skeleton(document, choice.skin, &joint_nodes, &graph, table)?;
+    let skeleton = read_skeleton(document, skin, &joint_nodes, &graph, table)?;
     let normals = vertices.any_normals.then_some(vertices.normals);
     let mesh = Mesh::new(vertices.positions, vertices.triangles, normals)?;
+    let mut weights_were_scaled = false;
     let weights = if skeleton.joint_count() == 0 {
         SkinWeights::none(mesh.vertex_count())
     } else {
         let (weights, report) = SkinWeights::new(skeleton.joint_count(), vertices.influences)?;
-        notes.extend(weights_note(&report));
+        let note = weights_note(&report);
+        weights_were_scaled = note.is_some();
+        notes.extend(note);
         weights
     };
     let root = skeleton.joints().iter().position(|joint| joint.parent.is_none());
@@ -132,9 +136,9 @@ pub fn read(
     let (controls, control_nodes) = read_controls(document, &graph, &joint_nodes, table);
     let rig = Rig::new(mesh, skeleton, weights, controls)?;
     let layout = RigLayout {
-        skin: choice.skin,
-        skin_name: choice.skin.is_some().then(|| choice.name.clone()),
-        mesh_name: choice.skin.is_none().then_some(choice.name),
+        skins: choice.skins,
+        skin_names: choice.skin_names,
+        mesh_name: choice.mesh_name,
         joint_nodes,
         control_nodes,
         mesh_nodes: choice.nodes,
@@ -144,7 +148,9 @@ pub fn read(
         scene_from_mesh,
         graph,
     };
-    Ok(FoundRig { rig, layout, notes })
+    let is_quantized =
+        document.array("extensionsRequired").iter().any(|name| name == mesh_space::QUANTIZATION);
+    Ok(FoundRig { rig, layout, notes, is_quantized, weights_were_scaled })
 }
 
 /// Sums that miss one by less are rounding, mended without a word.
@@ -211,8 +217,9 @@ pub(crate) fn shown_meshes(document: &Document) -> Result<Vec<ShownMesh>, GltfEr
 
 /// What the rig is made of.
 struct Choice {
-    name: String,
-    skin: Option<usize>,
+    skins: Vec<usize>,
+    skin_names: Vec<String>,
+    mesh_name: Option<String>,
     nodes: Vec<usize>,
     meshes: Vec<usize>,
 }
@@ -236,23 +243,79 @@ impl Choice {
             let mesh = meshes[chosen];
             let node = shown.iter().find(|s| s.mesh == mesh).map_or(0, |s| s.node);
             return Ok(Self {
-                name: names[chosen].clone(),
-                skin: None,
+                skins: Vec::new(),
+                skin_names: Vec::new(),
+                mesh_name: Some(names[chosen].clone()),
                 nodes: vec![node],
                 meshes: vec![mesh],
             });
         }
         let names = names_of(document, "skins", "skin", &skins);
-        let remembered = table.and_then(|t| t.skin.as_deref());
-        let chosen = choose("skin", &names, options.skin.as_deref(), remembered)?;
-        let skin = Some(skins[chosen]);
-        let used = || shown.iter().filter(|s| s.skin == skin);
+        let chosen = match options.skin.as_deref() {
+            None if skins.len() > 1 && table.is_none() && share_a_skeleton(document, &skins)? => {
+                (0..skins.len()).collect()
+            }
+            wanted => {
+                let remembered = table.and_then(|t| t.skin.as_deref());
+                let first = choose("skin", &names, wanted, remembered)?;
+                let more = table.filter(|_| wanted.is_none()).map_or(&[][..], |t| &t.more_skins);
+                let others = (0..names.len()).filter(|&skin| skin != first && more.contains(&names[skin]));
+                std::iter::once(first).chain(others).collect::<Vec<usize>>()
+            }
+        };
+        let skins: Vec<usize> = chosen.iter().map(|&skin| skins[skin]).collect();
+        let used = || shown.iter().filter(|s| s.skin.is_some_and(|skin| skins.contains(&skin)));
         Ok(Self {
-            name: names[chosen].clone(),
-            skin,
+            skin_names: chosen.iter().map(|&skin| names[skin].clone()).collect(),
+            mesh_name: None,
             nodes: used().map(|s| s.node).collect(),
             meshes: distinct(used().map(|s| s.mesh)),
+            skins,
         })
+    }
+}
+
+/// Whether all these skins have the same joints, bound the same way: some exporters write one for each mesh.
+fn share_a_skeleton(document: &Document, skins: &[usize]) -> Result<bool, GltfError> {
+    let Some((&first, others)) = skins.split_first() else { return Ok(false) };
+    let joints = joint_nodes(document, first)?;
+    let binds = bind_matrices(document, first, joints.len())?;
+    for &skin in others {
+        if joint_nodes(document, skin)? != joints {
+            return Ok(false);
+        }
+        let same =
+            |(a, b): (&DAffine3, &DAffine3)| a.abs_diff_eq(*b, SAME_BIND * a.translation.length().max(1.0));
+        if !binds.iter().zip(&bind_matrices(document, skin, joints.len())?).all(same) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Bind matrices that differ by less are the same, but for the rounding of `f32`.
+const SAME_BIND: f64 = 1e-6;
+
+/// The nodes that are the joints of a skin.
+fn joint_nodes(document: &Document, skin: usize) -> Result<Vec<usize>, GltfError> {
+    let entry = document.entry("skins", skin)?;
+    index_list(entry, "joints", document.array("nodes").len(), || format!("skins[{skin}]"))
+}
+
+/// The inverse bind matrices of a skin, at least `joint_count`.
+fn bind_matrices(document: &Document, skin: usize, joint_count: usize) -> Result<Vec<DAffine3>, GltfError> {
+    let entry = document.entry("skins", skin)?;
+    let accessors = document.array("accessors").len();
+    match optional_index(entry, "inverseBindMatrices", accessors, || format!("skins[{skin}]"))? {
+        Some(accessor) => {
+            let binds = accessor::read_transforms(document, accessor)?;
+            if binds.len() < joint_count {
+                let problem = format!("has {} bind matrices for {joint_count} joints", binds.len());
+                return Err(GltfError::Accessor { accessor, problem });
+            }
+            Ok(binds)
+        }
+        None => Ok(vec![DAffine3::IDENTITY; joint_count]),
     }
 }
 
@@ -314,19 +377,7 @@ fn read_skeleton(
     table: Option<&Table>,
 ) -> Result<Skeleton, GltfError> {
     let Some(skin) = skin else { return Ok(Skeleton::empty()) };
-    let entry = document.entry("skins", skin)?;
-    let accessors = document.array("accessors").len();
-    let binds = match optional_index(entry, "inverseBindMatrices", accessors, || format!("skins[{skin}]"))? {
-        Some(accessor) => {
-            let binds = accessor::read_transforms(document, accessor)?;
-            if binds.len() < joint_nodes.len() {
-                let problem = format!("has {} bind matrices for {} joints", binds.len(), joint_nodes.len());
-                return Err(GltfError::Accessor { accessor, problem });
-            }
-            binds
-        }
-        None => vec![DAffine3::IDENTITY; joint_nodes.len()],
-    };
+    let binds = bind_matrices(document, skin, joint_nodes.len())?;
     let mut joint_of_node = vec![None; graph.parents.len()];
     for (joint, &node) in joint_nodes.iter().enumerate() {
         if joint_of_node[node].replace(joint).is_some() {

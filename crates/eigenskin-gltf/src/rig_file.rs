@@ -20,7 +20,7 @@ use crate::sculpts::ShapeKey;
 use crate::skin_weights::{self, Former};
 use crate::table::Table;
 use crate::write_error::WriteError;
-use crate::{from_rig, primitives, sculpts, targets};
+use crate::{from_rig, primitives, repack, sculpts, targets};
 
 /// A rig, the document it stands in, its clips, and what there is to say about it.
 ///
@@ -38,6 +38,8 @@ pub struct RigFile {
     pub kind: FileKind,
     /// what engines limit, as the file was read or made
     pub counts: Counts,
+    /// whether the file needs `KHR_mesh_quantization`
+    pub is_quantized: bool,
 }
 
 /// A part of a character as people call it.
@@ -53,8 +55,7 @@ impl RigFile {
     /// A fresh file for a rig in memory. Vertex order, axes and unit stay as they are.
     pub fn from_rig(rig: Arc<Rig>, name: &str) -> Result<Self, WriteError> {
         let document = from_rig::build(&rig, name)?;
-        let table = Table::of_rig("rig", &rig, None, None);
-        let found = rig::read(&document, &ReadOptions::default(), Some(&table))?;
+        let found = rig::read(&document, &ReadOptions::default(), Some(&Table::of_rig_in_memory(&rig)))?;
         let counts = targets::engine_counts(&document, &found)?;
         Ok(Self {
             document,
@@ -64,6 +65,7 @@ impl RigFile {
             notes: Vec::new(),
             kind: FileKind::Rig,
             counts,
+            is_quantized: false,
         })
     }
 
@@ -79,8 +81,15 @@ impl RigFile {
         }
         let clips = Clip::read_all(&document)?;
         let kind = FileKind::of_table(table)?;
-        let FoundRig { rig, layout, notes } = found;
-        Ok(Self { document, rig: Arc::new(rig), layout, clips, notes, kind, counts })
+        let FoundRig { rig, layout, notes, is_quantized, weights_were_scaled } = found;
+        if weights_were_scaled {
+            skin_weights::scale_to_one(&mut document, &layout)?;
+        }
+        // What the integers were in.
+        if is_quantized && table.is_some() {
+            repack::drop_unused_views(&mut document)?;
+        }
+        Ok(Self { document, rig: Arc::new(rig), layout, clips, notes, kind, counts, is_quantized })
     }
 
     /// The same file with an animation added: one pose per time (seconds, rising), straight
@@ -235,7 +244,7 @@ impl RigFile {
     /// The name of the mesh node, of a rig without joints.
     pub fn mesh_node_name(&self) -> Option<&str> {
         let node = self.document.array("nodes").get(self.layout.root_node)?;
-        self.layout.skin.is_none().then(|| name_of(node))
+        self.layout.skins.is_empty().then(|| name_of(node))
     }
 
     /// The animations of the file, in its order.
@@ -271,7 +280,7 @@ impl RigFile {
 
     /// A table about `rig` (this file's rig, perhaps with other reference joints).
     pub(crate) fn table(&self, kind: &str, rig: &Rig) -> Table {
-        Table::of_rig(kind, rig, self.layout.skin_name.clone(), self.layout.mesh_name.clone())
+        Table::of_rig(kind, rig, &self.layout)
     }
 
     /// Checks that `rig` numbers vertices, joints and controls as this file does.

@@ -5,11 +5,12 @@
 //! `_EIGENSKIN_WEIGHTS_n`, to the bit and with the vertices, so that programs which reorder vertices
 //! reorder them too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use eigenskin_core::weights::SkinWeights;
 use serde_json::{Map, Value};
 
+use super::accessor;
 use super::append::{self, OWN, Usage};
 use super::document::Document;
 use super::error::GltfError;
@@ -60,6 +61,33 @@ pub fn replace(
             held.insert(name.clone(), (*accessor).into());
         }
         made.insert(first, attributes);
+    }
+    Ok(())
+}
+
+/// Scales the weights of the rig's vertices to sum to one, as files must have them, where they are `f32`.
+pub fn scale_to_one(document: &mut Document, layout: &RigLayout) -> Result<(), GltfError> {
+    let mut done = BTreeSet::new();
+    for range in &layout.primitives {
+        let primitive = &document.entry("meshes", range.mesh)?["primitives"][range.primitive];
+        let set = |set: usize| primitive["attributes"].get(format!("WEIGHTS_{set}"))?.as_u64();
+        let accessors: Vec<usize> = (0..).map_while(set).map(|accessor| accessor as usize).collect();
+        if !accessors.iter().all(|&accessor| done.insert(accessor)) {
+            continue;
+        }
+        let mut sets = Vec::with_capacity(accessors.len());
+        for &accessor in &accessors {
+            sets.push(accessor::read_weights(document, accessor)?);
+        }
+        for vertex in 0..sets.iter().map(Vec::len).min().unwrap_or(0) {
+            let sum: f32 = sets.iter().flat_map(|set| set[vertex]).sum();
+            if sum > 0.0 {
+                sets.iter_mut().flat_map(|set| &mut set[vertex]).for_each(|weight| *weight /= sum);
+            }
+        }
+        for (&accessor, set) in accessors.iter().zip(&sets) {
+            accessor::overwrite(document, accessor, 4, set.as_flattened())?;
+        }
     }
     Ok(())
 }

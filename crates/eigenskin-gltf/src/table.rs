@@ -1,21 +1,25 @@
-//! The eigenskin table: what plain glTF has no place for, as JSON under the key `"eigenskin"` in
-//! the extras of the default scene *and* of the skeleton's root node, there as text. Other programs keep
-//! one or the other, and drop vendor extensions; Assimp ends at nodes whose extras hold more than plain
-//! values.
+//! The eigenskin table: what plain glTF has no place for, as the text of a JSON object under the key
+//! `"eigenskin"` in the extras of the skeleton's root node; of the mesh's node without joints. Programs that
+//! keep anything of the kind keep this: gltfpack and Blender when told to keep extras, gltf-transform always.
+//! Vendor extensions are dropped by all of them, and Assimp ends at nodes whose extras hold more than plain
+//! values. Version 1 of the table was an object there and in the extras of the default scene.
 //!
 //! Joints and controls are named, never numbered: programs renumber nodes. All numbers are `f64`
 //! and read back to the bit.
 
 use std::collections::BTreeSet;
 
+use eigenskin_core::glam::{DAffine3, DVec3};
 use eigenskin_core::rig::Rig;
+use eigenskin_core::skeleton::Joint;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::append::remove_key;
+use super::append::{self, remove_key};
 use super::document::Document;
 use super::driver_table::DriverEntry;
 use super::error::GltfError;
+use super::rig::RigLayout;
 use super::stack_table::StackEntry;
 use crate::simulation_record::SimulationRecord;
 
@@ -23,7 +27,7 @@ use crate::simulation_record::SimulationRecord;
 pub const KEY: &str = "eigenskin";
 
 /// The version written. Every version ever written stays readable.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// The whole table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +40,12 @@ pub struct Table {
     /// name of the skin the table is about; none without joints
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skin: Option<String>,
+    /// names of further skins with the same joints; the rig has the meshes of all
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_skins: Vec<String>,
+    /// the inverse bind matrix of one joint: tells the unit of the mesh when a program has changed it
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bind: Option<BindEntry>,
     /// name of the mesh the table is about, for a rig without joints
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mesh: Option<String>,
@@ -63,6 +73,32 @@ pub struct JointEntry {
     pub name: String,
     /// name of the reference joint; none for the first root
     pub reference: Option<String>,
+}
+
+/// How a joint is bound to the mesh.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BindEntry {
+    /// name of the joint
+    pub joint: String,
+    /// rows of its inverse bind matrix, 3 × 4 on column vectors
+    pub rows: [[f64; 4]; 3],
+}
+
+impl BindEntry {
+    fn new(joint: &Joint) -> Self {
+        let (rows, offset) = (joint.joint_from_rest.matrix3.transpose(), joint.joint_from_rest.translation);
+        // Files hold the matrix as f32: more digits say nothing.
+        let row =
+            |row: DVec3, offset: f64| [row.x, row.y, row.z, offset].map(|value| append::short(value as f32));
+        let rows = [row(rows.x_axis, offset.x), row(rows.y_axis, offset.y), row(rows.z_axis, offset.z)];
+        Self { joint: joint.name.clone(), rows }
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> DAffine3 {
+        let column = |c: usize| DVec3::new(self.rows[0][c], self.rows[1][c], self.rows[2][c]);
+        DAffine3::from_cols(column(0), column(1), column(2), column(3))
+    }
 }
 
 /// A control.
@@ -156,8 +192,23 @@ pub struct ModelEntry {
     pub deformers: Option<StackEntry>,
     /// number of morph targets
     pub targets: usize,
+    /// tells whether vertices are in the order in which layers beside the targets list them
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// in the order of the model
     pub layers: Vec<LayerEntry>,
+}
+
+impl ModelEntry {
+    /// A fingerprint (FNV-1a) of the vertices that each triangle names, in order. A program that renumbers
+    /// vertices changes it; one that rounds positions does not.
+    pub fn order_of(rig: &Rig) -> String {
+        let corners = rig.mesh().triangles().as_flattened().iter().flat_map(|corner| corner.to_le_bytes());
+        let hash = corners.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        format!("{hash:016x}")
+    }
 }
 
 /// One layer.
@@ -167,8 +218,9 @@ pub struct LayerEntry {
     pub name: String,
     /// before or after skinning
     pub stage: super::driver_table::StageEntry,
-    /// name of the accessor that lists the vertices
-    pub support: String,
+    /// name of the accessor that lists the vertices; none where the morph targets tell
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support: Option<String>,
     /// where the displacements are
     pub positions: Storage,
     /// where the normal corrections are
@@ -203,15 +255,28 @@ pub struct HalfEntry {
 
 impl Table {
     /// What every table says about the rig.
-    pub fn of_rig(kind: &str, rig: &Rig, skin: Option<String>, mesh: Option<String>) -> Self {
+    pub fn of_rig(kind: &str, rig: &Rig, layout: &RigLayout) -> Self {
+        let mut names = layout.skin_names.iter().cloned();
+        Self {
+            kind: kind.into(),
+            skin: names.next(),
+            more_skins: names.collect(),
+            mesh: layout.mesh_name.clone(),
+            ..Self::of_rig_in_memory(rig)
+        }
+    }
+
+    /// What can be said about a rig that is in no file yet.
+    pub fn of_rig_in_memory(rig: &Rig) -> Self {
         let joints = rig.skeleton().joints();
-        let reference =
-            |joint: &eigenskin_core::skeleton::Joint| joint.reference.map(|r| joints[r].name.clone());
+        let reference = |joint: &Joint| joint.reference.map(|r| joints[r].name.clone());
         Self {
             version: VERSION,
-            kind: kind.into(),
-            skin,
-            mesh,
+            kind: "rig".into(),
+            skin: None,
+            more_skins: Vec::new(),
+            bind: joints.first().map(BindEntry::new),
+            mesh: None,
             joints: joints
                 .iter()
                 .map(|joint| JointEntry { name: joint.name.clone(), reference: reference(joint) })
@@ -249,36 +314,25 @@ impl Table {
             return Ok(None);
         };
         let version = found.get("version").cloned().unwrap_or(Value::Null);
-        if version.as_u64() != Some(VERSION) {
+        if !version.as_u64().is_some_and(|version| (1..=VERSION).contains(&version)) {
             return Err(GltfError::TableVersion { version: version.to_string() });
         }
         serde_json::from_value(found).map(Some).map_err(|error| GltfError::table(error.to_string()))
     }
 
-    /// Puts the table into the default scene and the given node, in place of an older one.
+    /// Puts the table into the given node, in place of an older one.
     pub fn store(&self, document: &mut Document, root_node: usize) -> Result<(), GltfError> {
-        let fail = |error: serde_json::Error| GltfError::table(error.to_string());
-        let (value, text) =
-            (serde_json::to_value(self).map_err(fail)?, serde_json::to_string(self).map_err(fail)?);
+        let text = serde_json::to_string(self).map_err(|error| GltfError::table(error.to_string()))?;
         Self::remove(document);
-        if document.array("scenes").is_empty() {
-            let children: Vec<u64> = document
-                .array("nodes")
-                .iter()
-                .filter_map(|node| node.get("children")?.as_array())
-                .flatten()
-                .filter_map(Value::as_u64)
-                .collect();
-            let roots: Vec<usize> = (0..document.array("nodes").len())
-                .filter(|&node| !children.contains(&(node as u64)))
-                .collect();
-            document.array_mut("scenes")?.push(json!({"nodes": roots}));
-            document.json["scene"] = 0.into();
-        }
-        let scene = document.json.get("scene").and_then(Value::as_u64).unwrap_or(0) as usize;
-        put(document.entry_mut("scenes", scene)?, value);
-        put(document.entry_mut("nodes", root_node)?, text.into());
+        put(document.entry_mut("nodes", root_node)?, text);
         Ok(())
+    }
+
+    /// Rounds the numbers of drivers to nine digits.
+    pub fn shorten(&mut self) {
+        for layer in self.model.iter_mut().flat_map(|model| &mut model.layers) {
+            layer.driver.shorten();
+        }
     }
 
     /// Takes every table out of a document.
@@ -307,10 +361,7 @@ fn as_object(table: &Value) -> Option<Value> {
     }
 }
 
-fn put(place: &mut Value, table: Value) {
-    if !place.is_object() {
-        *place = json!({});
-    }
+fn put(place: &mut Value, table: String) {
     let extras = place.get("extras").cloned();
     if !extras.as_ref().is_some_and(Value::is_object) {
         place["extras"] = match extras {
@@ -319,5 +370,23 @@ fn put(place: &mut Value, table: Value) {
             _ => json!({}),
         };
     }
-    place["extras"][KEY] = table;
+    place["extras"][KEY] = table.into();
+}
+
+/// The table in the JSON of a file; null when it has none.
+#[cfg(feature = "conformance")]
+pub fn table_of(json: &Value) -> Value {
+    let mut nodes = json["nodes"].as_array().into_iter().flatten();
+    nodes.find_map(|node| as_object(&node["extras"][KEY])).unwrap_or_default()
+}
+
+/// Changes the table in the JSON of a file.
+#[cfg(feature = "conformance")]
+pub fn edit_table(json: &mut Value, edit: impl FnOnce(&mut Value)) {
+    let mut table = table_of(json);
+    edit(&mut table);
+    let nodes = json["nodes"].as_array_mut().into_iter().flatten();
+    for node in nodes.filter(|node| node["extras"][KEY].is_string()) {
+        node["extras"][KEY] = table.to_string().into();
+    }
 }

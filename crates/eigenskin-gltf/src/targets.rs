@@ -8,7 +8,9 @@ use super::append::{self, remove_key};
 use super::clip::{Channel, ChannelPath, Clip};
 use super::document::Document;
 use super::error::GltfError;
+use super::primitives::PrimitiveRange;
 use super::rig::{FoundRig, RigLayout};
+use super::sparse::{Field, SparseFields};
 use super::table::Table;
 use crate::limits::Counts;
 
@@ -66,7 +68,7 @@ pub fn append_targets(
         return Ok(());
     }
     let own = counts(document, layout)?;
-    let most = layout.primitives.iter().map(|range| range.vertex_count).max().unwrap_or(0);
+    let mut fields = SparseFields::new(&format!("{}target", append::OWN));
     for (&mesh, &own) in layout.meshes.iter().zip(&own) {
         // Primitives that share their vertices share their targets.
         let mut written: Vec<(usize, Vec<Value>)> = Vec::new();
@@ -75,10 +77,8 @@ pub fn append_targets(
             let list = if let Some((_, list)) = known {
                 list.clone()
             } else {
-                let normals = with_normals && range.has_normals;
-                let first = range.first_vertex;
-                let list = push_range(document, first, (range.vertex_count, most), targets, normals)?;
-                written.extend(first.map(|first| (first, list.clone())));
+                let list = push_range(document, &mut fields, range, targets, with_normals)?;
+                written.extend(range.first_vertex.map(|first| (first, list.clone())));
                 list
             };
             let primitive = &mut document.entry_mut("meshes", mesh)?["primitives"][range.primitive];
@@ -92,6 +92,7 @@ pub fn append_targets(
         }
         extend_names(document.entry_mut("meshes", mesh)?, own, targets);
     }
+    fields.finish(document)?;
     extend_default_weights(document, layout, &own, weights)
 }
 
@@ -104,29 +105,23 @@ fn within(list: &[(u32, Vec3)], from: usize, count: usize) -> Vec<(u32, Vec3)> {
 
 fn push_range(
     document: &mut Document,
-    first: Option<usize>,
-    (count, most): (usize, usize),
+    fields: &mut SparseFields,
+    range: &PrimitiveRange,
     targets: &[Target],
-    normals: bool,
+    with_normals: bool,
 ) -> Result<Vec<Value>, GltfError> {
-    let name = format!("{}target", append::OWN);
+    let count = range.vertex_count;
     let mut list = Vec::with_capacity(targets.len());
-    // Points and lines do not move: one field of zeros serves all their targets.
-    let still = match first {
-        Some(_) => None,
-        None => Some(append::sparse_vec3(document, &name, (count, most), &[], true)?),
-    };
     for target in targets {
-        let push = |document: &mut Document, field: &[(u32, Vec3)], bounds| match (first, still) {
-            (Some(first), _) => {
-                append::sparse_vec3(document, &name, (count, most), &within(field, first, count), bounds)
-            }
-            (None, Some(still)) => Ok(still),
-            (None, None) => append::sparse_vec3(document, &name, (count, most), &[], bounds),
+        // Points and lines do not move.
+        let part = |field: &[(u32, Vec3)]| {
+            range.first_vertex.map_or_else(Vec::new, |first| within(field, first, count))
         };
-        let mut entry = json!({"POSITION": push(document, &target.positions, true)?});
-        if normals {
-            entry["NORMAL"] = push(document, &target.normals, false)?.into();
+        let positions = Field { count, entries: &part(&target.positions), bounds: true };
+        let mut entry = json!({"POSITION": fields.push(document, positions)?});
+        if with_normals && range.has_normals {
+            let normals = Field { count, entries: &part(&target.normals), bounds: false };
+            entry["NORMAL"] = fields.push(document, normals)?.into();
         }
         list.push(entry);
     }

@@ -11,7 +11,7 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
 use eigenskin_gltf::{ReadOptions, RigFile, SimulationRecord};
 use eigenskin_io::frame_file::{FrameFile, can_be_streamed, shape_bytes};
-use eigenskin_io::vertex_cache::{CacheError, ClipExamplesError, SculptsError};
+use eigenskin_io::vertex_cache::{CacheError, ClipExamplesError, SculptsError, renumbered};
 use eigenskin_io::{
     ReadError, examples_from_clip, examples_from_sculpts, examples_from_shape_keys, read_cache,
     read_obj_folder,
@@ -200,9 +200,17 @@ impl OpenedExamples {
         frames: Option<FrameSlice>,
     ) -> Result<Self, ExampleSourceError> {
         let other = |error| ExampleSourceError::OtherRig { path: source.path().into(), error };
+        let mut notes = self.notes;
         let examples = match self.examples {
             Examples::InMemory(set) => {
-                let set = Arc::unwrap_or_clone(set).for_rig(rig).map_err(other)?;
+                let set = match ExampleSet::clone(&set).for_rig(rig) {
+                    Ok(set) => set,
+                    Err(error) => {
+                        let Some((set, said)) = renumbered(&set, rig) else { return Err(other(error)) };
+                        notes.extend(said);
+                        set.for_rig(rig).map_err(other)?
+                    }
+                };
                 let set = match frames {
                     Some(frames) => frames.select(&set)?,
                     None => set,
@@ -218,7 +226,7 @@ impl OpenedExamples {
                 Examples::OnDisk(Arc::new(set))
             }
         };
-        Ok(Self { examples, notes: self.notes })
+        Ok(Self { examples, notes })
     }
 }
 

@@ -10,6 +10,7 @@ use eigenskin::jobs::bake::{
 };
 use eigenskin::rig_source::{OpenedRig, RigSource};
 
+use crate::model_file::{self, ModelFileArgs};
 use crate::output::{Output, bytes, counted};
 use crate::progress::Terminal;
 use crate::rigs;
@@ -39,7 +40,8 @@ pub struct Args {
     /// characters that rest in different poses
     #[arg(long)]
     align: bool,
-    /// Frames a second; without it the motion's own keys. The last key stays where it is
+    /// Frames a second, exactly; without it the motion's own keys. The last key stays where it is, so that
+    /// the last step may be shorter
     #[arg(long, value_name = "HZ")]
     rate: Option<f64>,
     /// The GLB to write: the model with its clips and this one, component weights keyed
@@ -51,6 +53,8 @@ pub struct Args {
     /// Write all frames into one point cache
     #[arg(long, value_name = "FILE.pc2")]
     write_pc2: Option<PathBuf>,
+    #[command(flatten)]
+    file: ModelFileArgs,
     /// The skin of a plain rig to use when its file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
@@ -70,6 +74,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         rate: args.rate,
         map: args.map.as_deref().map(read_joint_map).transpose()?,
         align: args.align,
+        file: args.file.options(),
     };
     let job = Bake::open(&args.inputs(), settings).map_err(with_options)?;
     print_model(&output, &args.model, &job);
@@ -77,7 +82,10 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let mut outcome = job.run(&progress)?;
     let motion = &outcome.motion;
     let frames = counted(motion.poses.len(), "frame", "frames");
-    output.item("motion", format!("{:?}: {frames}, {:.2} s", motion.name, motion.duration()));
+    let rate = args.rate.map_or(String::new(), |rate| format!(", {rate} a second"));
+    let short = motion.short_last_step().filter(|_| args.rate.is_some());
+    let short = short.map_or(String::new(), |seconds| format!("; the last step is {seconds:.4} s"));
+    output.item("motion", format!("{:?}: {frames}, {:.2} s{rate}{short}", motion.name, motion.duration()));
     if let Some(matching) = &outcome.matching {
         print_matching(&output, matching);
     }
@@ -168,7 +176,13 @@ fn print_matching(output: &Output, matching: &Matching) {
 }
 
 fn print_written(output: &Output, args: &Args, written: &BakeWritten) {
-    let glb = written.glb.map(|glb| format!("{}, {}", counted(glb.clips, "clip", "clips"), bytes(glb.bytes)));
+    if let Some(report) = written.glb.as_ref().and_then(|glb| glb.model.as_ref()) {
+        model_file::print_losses(output, report);
+    }
+    let glb = written
+        .glb
+        .as_ref()
+        .map(|glb| format!("{}, {}", counted(glb.clips, "clip", "clips"), bytes(glb.bytes)));
     let obj = written.obj_frames.map(|frames| counted(frames, "OBJ", "OBJs"));
     let pc2 = written.pc2_bytes.map(bytes);
     for (path, what) in [(&args.output, glb), (&args.write_obj, obj), (&args.write_pc2, pc2)] {

@@ -122,7 +122,20 @@ fn print(output: &Output, args: &Args, job: &Inspect, found: &InspectOutcome) {
         output.item("note", remark_text(remark));
     }
     print_limits(output, &found.limits);
+    if found.model.is_some() {
+        output.line("");
+        for line in COMPRESSION {
+            output.line(line);
+        }
+    }
 }
+
+/// How other programs make a model smaller and leave it a model.
+const COMPRESSION: [&str; 3] = [
+    "Compress last, and keep this file. These keep the drivers:",
+    "  gltfpack -kn -km -ke -af 0 (8 bits for skin and morph weights), gltf-transform (any command)",
+    "  Blender, with custom properties exported",
+];
 
 /// The skins of a file, and what there is to say about each.
 fn print_skins(output: &Output, args: &Args, found: &InspectSkinsOutcome) {

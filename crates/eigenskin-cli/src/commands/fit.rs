@@ -19,6 +19,7 @@ use serde_json::json;
 use crate::example_source::{ClipArgs, simulation};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::summary;
+use crate::model_file::{self, ModelFileArgs};
 use crate::output::{Output, bytes, counted};
 use crate::progress::Terminal;
 use crate::solved_weights::{self, SolveArgs};
@@ -71,6 +72,8 @@ pub struct Args {
     /// Write what was done as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     json: Option<String>,
+    #[command(flatten)]
+    file: ModelFileArgs,
     #[command(flatten)]
     large: LargeArgs,
     // Last, as its headings in the help hold for all that follows.
@@ -209,6 +212,7 @@ impl Args {
             limits: Limits { targets: max_targets, bytes: max_bytes, error: max_error },
             solve_weights: self.solve_weights.then(|| self.solve.params()),
             leave_one_out: self.leave_one_out,
+            file: self.file.options(),
         })
     }
 }
@@ -318,6 +322,7 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
         print_limits(output, found, args.limits);
     }
     summary::print(output, outcome);
+    model_file::print_losses(output, &outcome.written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(outcome.written.bytes)));
     if let Some((_, seconds)) = outcome.on_disk {
         let used = peak_memory()

@@ -9,6 +9,7 @@ use eigenskin::jobs::transfer::{
 };
 use eigenskin::rig_source::RigSource;
 
+use crate::model_file::{self, ModelFileArgs};
 use crate::output::{Output, bytes, counted, figure};
 use crate::progress::Terminal;
 use crate::rigs;
@@ -47,6 +48,8 @@ pub struct Args {
     /// Poses of the truth to compare, as a Python slice START:STOP:STEP
     #[arg(long, value_name = "A:B:C", allow_hyphen_values = true, requires = "truth")]
     frames: Option<FrameSlice>,
+    #[command(flatten)]
+    file: ModelFileArgs,
     /// The target's skin to use when the file has several
     #[arg(long, value_name = "NAME")]
     skin: Option<String>,
@@ -72,6 +75,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         max_components: args.max_components,
         keep_weights: args.keep_weights,
         averaging: args.averaging,
+        file: args.file.options(),
     };
     let job = Transfer::open(&inputs, settings)?;
     let components = counted(job.model.component_count(), "component", "components");
@@ -87,6 +91,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     let outcome = job.run(&Terminal::new(quiet)).map_err(|error| with_file(args, error))?;
     print(&output, &outcome);
     outcome.write(&args.output)?;
+    model_file::print_losses(&output, &outcome.written);
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(outcome.written.bytes)));
     output.json(&serde_json::to_value(&outcome)?)
 }

@@ -143,7 +143,7 @@ fn check_says_what_is_in_a_file() {
     assert_eq!((&bevy["limit"], &bevy["found"], &bevy["fits"]), (&json!(4), &json!(2), &json!(true)));
 }
 
-/// A file with two skins: a bar, and the same bar again as "tail".
+/// A file with two skins: a bar, and the same bar again as "tail", with its joints in another order.
 fn two_skins(path: &std::path::Path) {
     let bar = eigenskin::characters::square_bar().unwrap();
     let file = eigenskin::gltf::RigFile::from_rig(bar.rig.clone(), "bar").unwrap();
@@ -152,6 +152,9 @@ fn two_skins(path: &std::path::Path) {
         let copies = document.array_mut(key).unwrap();
         let mut copy = copies[0].clone();
         copy["name"] = "tail".into();
+        if let Some(joints) = copy.get_mut("joints").and_then(Value::as_array_mut) {
+            joints.reverse();
+        }
         copies.push(copy);
     }
     let nodes = document.array_mut("nodes").unwrap();

@@ -298,3 +298,27 @@ fn add_control(from: &Path, to: &Path) {
     }));
     std::fs::write(to, document.to_glb().unwrap()).unwrap();
 }
+
+/// A game character with many clips, simulated and fitted, in both profiles: how large it becomes.
+#[test]
+#[ignore = "simulates two characters: takes minutes, part of check --full"]
+fn models_of_game_characters_stay_small() {
+    let data = data();
+    for name in ["kaykit_knight", "quaternius_adventurer_woman"] {
+        let rig = data.join("characters").join(format!("{name}.glb"));
+        let folder = tempfile::tempdir().unwrap();
+        let path = |file: &str| folder.path().join(file).to_str().unwrap().to_string();
+        let examples = path("examples.glb");
+        assert!(eigenskin(&["simulate", rig.to_str().unwrap(), "-o", &examples]).status.success(), "{name}");
+        let input = std::fs::metadata(&rig).unwrap().len() as f64;
+        let ratio = |profile: &str| {
+            let model = path(&format!("{profile}.glb"));
+            json_of(&["fit", &examples, "--examples", &examples, "-o", &model, "--profile", profile]);
+            assert_eq!(validator_errors(&[Path::new(&model)]), [0], "{name}");
+            std::fs::metadata(&model).unwrap().len() as f64 / input
+        };
+        let (plain, web) = (ratio("plain"), ratio("web"));
+        println!("{name}: {input} bytes, model {plain:.2} times that, for the web {web:.2}");
+        assert!(web <= 1.5, "{name}: {web}");
+    }
+}

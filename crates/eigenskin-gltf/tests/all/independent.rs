@@ -8,7 +8,7 @@ use eigenskin_core::glam::{Quat, Vec3};
 use eigenskin_core::model::{Model, Stage};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_gltf::conformance::{cases, glb};
-use eigenskin_gltf::internals::append;
+use eigenskin_gltf::internals::{append, table_of};
 use eigenskin_gltf::{ModelWriteOptions, ReadOptions, RigFile, model_glb, model_of, rig_of};
 use serde_json::json;
 
@@ -64,7 +64,7 @@ fn a_sign_change_between_keys_is_exact() {
     let written = document(&glb(&case).unwrap());
     let clips = eigenskin_gltf::Clip::read_all(&written).unwrap();
     let channel = clips[0].channels.iter().find(|c| c.path == eigenskin_gltf::ChannelPath::Weights).unwrap();
-    let table = &written.json["scenes"][0]["extras"]["eigenskin"]["model"];
+    let table = &table_of(&written.json)["model"];
     let mut changes = 0;
     for layer in table["layers"].as_array().unwrap() {
         for component in layer["components"].as_array().unwrap() {

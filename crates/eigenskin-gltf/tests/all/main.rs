@@ -3,5 +3,7 @@
 
 mod conformance;
 mod independent;
+mod key_reduction;
 mod round_trips;
 mod support;
+mod web;

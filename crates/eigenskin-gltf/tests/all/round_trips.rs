@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3};
+use eigenskin_core::glam::{DAffine3, DMat3, DQuat, DVec3, Vec3};
 use eigenskin_core::model::Model;
 use eigenskin_core::rig::Rig;
 use eigenskin_core::weights::{Influence, SkinWeights};
 use eigenskin_gltf::ChannelPath;
 use eigenskin_gltf::conformance::cases::{self, Case};
+use eigenskin_gltf::internals::append::{self, Usage};
+use eigenskin_gltf::internals::{edit_table, table_of};
 use eigenskin_gltf::{
-    FileKind, ModelWriteOptions, ReadOptions, RigFile, examples_glb, examples_of as read_examples, model_glb,
-    model_of, rig_glb, rig_of,
+    FileKind, ModelWriteOptions, Profile, ReadOptions, RigFile, examples_glb, examples_of as read_examples,
+    model_glb, model_of, rig_glb, rig_of,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -97,20 +99,12 @@ fn examples_replace_a_model_and_a_model_replaces_examples() {
 fn file_with_targets(case: &Case) -> RigFile {
     let mut document = file_of(case).document().clone();
     let count = case.model.rig().vertex_count();
-    let target = eigenskin_gltf::internals::append::sparse_vec3(
-        &mut document,
-        "own target",
-        (count, count),
-        &[(1, eigenskin_core::glam::Vec3::X)],
-        true,
-    )
-    .unwrap();
-    let times =
-        eigenskin_gltf::internals::append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true)
-            .unwrap();
+    let mut moved = vec![Vec3::ZERO; count];
+    moved[1] = Vec3::X;
+    let target = append::vec3(&mut document, "own target", &moved, Usage::Vertices, true).unwrap();
+    let times = append::scalars(&mut document, "own times", &[0.0, 0.4, 2.0], true).unwrap();
     let values = [0.0f32, 1.0, 0.5, 0.25, 1.0, 0.0];
-    let values =
-        eigenskin_gltf::internals::append::scalars(&mut document, "own weights", &values, false).unwrap();
+    let values = append::scalars(&mut document, "own weights", &values, false).unwrap();
     let json = &mut document.json;
     json["meshes"][0]["primitives"][0]["targets"] = json!([{"POSITION": target}, {"POSITION": target}]);
     json["meshes"][0]["weights"] = json!([0.25, 0.75]);
@@ -186,7 +180,7 @@ fn singular_vertices_keep_their_posed_positions() {
     let glb = examples_glb(&RigFile::from_rig(rig, "twist").unwrap(), &set).unwrap();
     keep("singular-examples.glb", &glb);
     let written = document(&glb);
-    let entry = &written.json["scenes"][0]["extras"]["eigenskin"]["examples"]["list"][0];
+    let entry = &table_of(&written.json)["examples"]["list"][0];
     assert!(entry.get("posed").is_some(), "{entry}");
     let (_, back) = read_examples(written, &ReadOptions::default()).unwrap();
     assert_same_set(&back, &set);
@@ -219,17 +213,23 @@ fn unknown_versions_and_kinds_are_named() {
     let case = cases::random_case(5).unwrap();
     let (glb, _) = model_glb(&file_of(&case), &case.model, &ModelWriteOptions::default()).unwrap();
     let mut newer = document(&glb);
-    newer.json["scenes"][0]["extras"]["eigenskin"]["version"] = 7.into();
+    edit_table(&mut newer.json, |table| table["version"] = 7.into());
     let error = rig_of(newer, &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains('7') && error.contains("update eigenskin"), "{error}");
-    // The copy in the root node is enough.
-    let mut no_scene = document(&glb);
-    no_scene.json["scenes"][0].as_object_mut().unwrap().remove("extras");
-    // Some exporters fail at nodes with lists or objects in their extras.
-    let nodes = no_scene.json["nodes"].as_array().unwrap();
-    let extras: Vec<_> = nodes.iter().filter_map(|node| node["extras"].get("eigenskin")).collect();
-    assert!(extras.len() == 1 && extras[0].is_string(), "{extras:?}");
-    assert_eq!(model_of(no_scene).unwrap().1, *case.model);
+    // It stands once in the file. Some exporters fail at nodes with lists or objects in their extras.
+    let mut moved = document(&glb);
+    assert!(moved.json["scenes"][0].get("extras").is_none());
+    let nodes = moved.json["nodes"].as_array_mut().unwrap();
+    let holders: Vec<usize> =
+        (0..nodes.len()).filter(|&node| nodes[node]["extras"].get("eigenskin").is_some()).collect();
+    assert_eq!(holders.len(), 1);
+    let table = nodes[holders[0]].as_object_mut().unwrap().remove("extras").unwrap()["eigenskin"].take();
+    // Version 1 had it in the scene too, as an object.
+    let mut table: serde_json::Value = serde_json::from_str(table.as_str().unwrap()).unwrap();
+    assert_eq!(table["version"].take(), 2);
+    table["version"] = 1.into();
+    moved.json["scenes"][0]["extras"] = json!({"eigenskin": table});
+    assert_eq!(model_of(moved).unwrap().1, *case.model);
 }
 
 /// Joints given by a matrix can be posed: they become translation, rotation and scale.
@@ -254,4 +254,66 @@ fn joints_given_by_a_matrix_can_be_animated() {
     let written = document(&glb);
     assert!(written.json["nodes"][1].get("matrix").is_none());
     assert_same_set(&read_examples(written, &ReadOptions::default()).unwrap().1, &set);
+}
+
+/// Displacements in targets move along when a program renumbers vertices; lists of vertices beside them do not,
+/// and are not believed then.
+#[test]
+fn renumbered_vertices_are_noticed() {
+    let renumbered = |name: &str| {
+        let case = cases::all().unwrap().into_iter().find(|case| case.name == name).unwrap();
+        let mut file = document(&eigenskin_gltf::conformance::glb(&case).unwrap());
+        let accessor = file.json["meshes"][0]["primitives"][0]["indices"].as_u64().unwrap() as usize;
+        let view = file.json["accessors"][accessor]["bufferView"].as_u64().unwrap() as usize;
+        let start = file.json["bufferViews"][view]["byteOffset"].as_u64().unwrap() as usize;
+        // Vertices 0 and 1 change places in the first triangle: enough to tell.
+        file.binary.swap(start, start + 2);
+        model_of(file)
+    };
+    let error = renumbered("after-skinning").unwrap_err().to_string();
+    assert!(error.contains("renumbered") && error.contains("as eigenskin wrote it"), "{error}");
+    assert!(renumbered("kernels").is_ok());
+}
+
+/// Some exporters write a skin for each mesh. Those of one skeleton are one character, unless one is asked for.
+#[test]
+fn skins_of_one_skeleton_are_one_character() {
+    let case = cases::all().unwrap().remove(0);
+    let mut changed = RigFile::from_rig(case.model.rig().clone(), "body").unwrap().document().clone();
+    for key in ["skins", "meshes"] {
+        let copy = changed.json[key][0].clone();
+        changed.array_mut(key).unwrap().push(copy);
+        changed.json[key][1]["name"] = "head".into();
+    }
+    let node = changed.json["nodes"].as_array().unwrap().len();
+    changed.array_mut("nodes").unwrap().push(json!({"name": "head", "mesh": 1, "skin": 1}));
+    changed.json["scenes"][0]["nodes"].as_array_mut().unwrap().push(node.into());
+    // Its own vertices: elsewhere, so that they are not shared.
+    let moved: Vec<Vec3> = case.model.rig().mesh().positions().iter().map(|p| *p + Vec3::Y).collect();
+    let accessor = append::vec3(&mut changed, "head", &moved, Usage::Vertices, true).unwrap();
+    changed.json["meshes"][1]["primitives"][0]["attributes"]["POSITION"] = accessor.into();
+
+    let count = case.model.rig().vertex_count();
+    let both = rig_of(changed.clone(), &ReadOptions::default()).unwrap();
+    assert_eq!((both.rig().vertex_count(), both.layout().skins.len()), (2 * count, 2));
+    let only = ReadOptions { skin: Some("head".into()), ..ReadOptions::default() };
+    let head = rig_of(changed.clone(), &only).unwrap();
+    assert_eq!((head.rig().vertex_count(), head.layout().skins.clone()), (count, vec![1]));
+    assert_eq!(head.rig().mesh().positions(), moved);
+
+    // A model of both comes back as a model of both, a model of one as a model of one: the table remembers.
+    for (file, vertices) in [(&both, 2 * count), (&head, count)] {
+        let model = Model::without_corrections(file.rig().clone(), case.model.base().clone());
+        for profile in [Profile::Plain, Profile::Web] {
+            let options = ModelWriteOptions { profile, ..ModelWriteOptions::default() };
+            let (read, _) = model_of(document(&model_glb(file, &model, &options).unwrap().0)).unwrap();
+            assert_eq!(read.rig().vertex_count(), vertices);
+            let off = furthest(read.rig().mesh().positions(), file.rig().mesh().positions());
+            assert!(off < 2e-4 * file.rig().mesh().size(), "{off}");
+        }
+    }
+    // Other bind matrices are another character.
+    changed.json["skins"][1].as_object_mut().unwrap().remove("inverseBindMatrices");
+    let error = rig_of(changed, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("several skins"), "{error}");
 }

@@ -14,6 +14,7 @@ mod neighbourhood;
 pub(crate) mod npy;
 pub(crate) mod obj;
 pub(crate) mod pc2;
+mod renumbered;
 mod sculpts;
 mod single_sculpt;
 mod touching;
@@ -31,6 +32,7 @@ pub use mdd::write_mdd;
 pub use named_poses::NamedPosesError;
 pub use obj::write_obj;
 pub use pc2::write_pc2;
+pub use renumbered::renumbered;
 pub use sculpts::{SculptsError, examples_from_sculpts, examples_from_shape_keys};
 pub use single_sculpt::{SculptError, SculptedShape, read_sculpt};
 

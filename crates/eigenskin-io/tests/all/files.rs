@@ -1,6 +1,7 @@
 //! Models, rigs and simulated sets as files on disk.
 
 use eigenskin_gltf::conformance::cases;
+use eigenskin_gltf::internals::edit_table;
 use eigenskin_gltf::{DroppedPose, FileKind, ModelWriteOptions, PoseRecord, ReadOptions, SimulationRecord};
 use eigenskin_io::{read_examples, read_simulation, write_simulated_examples};
 use serde_json::json;
@@ -46,13 +47,7 @@ fn a_simulation_travels_with_its_set() {
 
     // A damaged record is an error of its own; the shapes can still be read.
     let mut damaged = document(&std::fs::read(&simulated).unwrap());
-    for list in ["scenes", "nodes"] {
-        for place in damaged.json[list].as_array_mut().unwrap() {
-            if let Some(record) = place.pointer_mut("/extras/eigenskin/examples/simulation") {
-                record["cubes"] = json!("many");
-            }
-        }
-    }
+    edit_table(&mut damaged.json, |table| table["examples"]["simulation"]["cubes"] = json!("many"));
     std::fs::write(&simulated, damaged.to_glb().unwrap()).unwrap();
     let message = read_simulation(&simulated).unwrap_err().to_string();
     assert!(message.contains("simulation") && message.contains("many"), "{message}");

@@ -13,6 +13,7 @@ mod malformed_table;
 mod motion;
 mod npz;
 mod old_versions;
+mod renumbered;
 mod sculpts;
 mod support;
 mod vertex_caches;

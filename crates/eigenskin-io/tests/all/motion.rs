@@ -228,7 +228,7 @@ fn flat_rigs_move_as_a_chain() {
 }
 
 #[test]
-fn loops_stay_closed_and_steps_stay_equal() {
+fn loops_stay_closed_and_rates_are_kept() {
     let (character, _) = arm_file();
     let count = character.degrees_of_freedom.len();
     let pose = |angle: f64| character.pose(&vec![angle; count]);
@@ -239,10 +239,19 @@ fn loops_stay_closed_and_steps_stay_equal() {
     let motion = Motion::from_clip(&file, &file.clips()[0], None).unwrap();
     assert!(motion.times.len() == 3 && !motion.is_even());
     let motion = Motion::from_clip(&file, &file.clips()[0], Some(10.0)).unwrap();
-    // 1.06 s are 10.6 steps of 0.1 s.
+    // 1.06 s are ten steps of exactly 0.1 s and a shorter one.
     assert!(motion.times.len() == 12 && motion.is_even());
+    for (frame, time) in motion.times[..11].iter().enumerate() {
+        assert!((time - (0.5 + 0.1 * frame as f64)).abs() < 1e-12, "{frame}: {time}");
+    }
+    assert!((motion.short_last_step().unwrap() - 0.06).abs() < 1e-6);
     assert_eq!(motion.poses[0], motion.poses[11]);
     assert!((motion.duration() - 1.06).abs() < 1e-6);
+    // Keys as f32 are not quite where a rate puts them: no frame is made of the difference.
+    let at_rate =
+        Motion::resampled(vec![0.0, f64::from(1.0f32 / 24.0), f64::from(2.0f32 / 24.0)], Some(24.0)).unwrap();
+    assert_eq!(at_rate.len(), 3);
+    assert_eq!(Motion { times: at_rate, ..motion.clone() }.short_last_step(), None);
     let refused = |rate: f64| Motion::from_clip(&file, &file.clips()[0], Some(rate)).unwrap_err();
     assert!(matches!(refused(0.0), MotionError::Rate { .. }));
     assert!(matches!(refused(f64::NAN), MotionError::Rate { .. }));

@@ -13,7 +13,7 @@ use eigenskin_core::model::{DisplacementBasis, Layer, Model, Stage};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_gltf::Document;
 use eigenskin_gltf::{
-    ModelWriteOptions, ReadOptions, RigFile, examples_glb, examples_of, model_glb, model_of,
+    ModelWriteOptions, Profile, ReadOptions, RigFile, examples_glb, examples_of, model_glb, model_of,
 };
 
 use crate::data;
@@ -228,4 +228,59 @@ fn numpy_bundles_are_read() {
         eigenskin_io::read_rig(data.join("ict-facekit/ict_facekit_expressions.npz"), &ReadOptions::default());
     let error = face.unwrap_err().to_string();
     assert!(error.contains("rest"), "{error}");
+}
+
+/// Game characters: several meshes, several skins, weights that do not sum to one. Written in both profiles they
+/// have no errors, which the validator says of the files that are kept here.
+#[test]
+fn characters_of_games_are_written_in_both_profiles() {
+    let data = data();
+    let characters = ["kaykit_knight", "quaternius_adventurer_woman", "robot_expressive"];
+    for name in characters {
+        let path = data.join("characters").join(format!("{name}.glb"));
+        let file = eigenskin_io::read_rig(&path, &ReadOptions::default()).unwrap();
+        let scaled = file.notes.iter().filter(|note| note.contains("scaled to sum to one")).count();
+        assert_eq!(scaled, usize::from(name == "robot_expressive"), "{name}: {:?}", file.notes);
+        let model = some_model(&file);
+        let mut sizes = Vec::new();
+        for profile in [Profile::Plain, Profile::Web] {
+            let options = ModelWriteOptions { profile, ..ModelWriteOptions::default() };
+            let (glb, report) = model_glb(&file, &model, &options).unwrap();
+            assert_eq!(report.baked_clips, file.clips().len());
+            keep(&format!("{name}-{profile:?}.glb").to_lowercase(), &glb);
+            let (read, back) = model_of(document(&glb)).unwrap();
+            // It is read without a remark about weights: the file has them right.
+            assert!(!read.notes.iter().any(|note| note.contains("sum to one")), "{name}: {:?}", read.notes);
+            let off = furthest(back.rig().mesh().positions(), model.rig().mesh().positions());
+            let allowed = if profile == Profile::Plain { 0.0 } else { 3e-5 * model.rig().mesh().size() };
+            assert!(off <= allowed, "{name}: {off}");
+            // Clips of several meshes share their keys.
+            let weights = keyed_weights(&glb, &read.layout().mesh_nodes);
+            assert!(weights.len() <= file.clips().len(), "{name}: {} accessors of weights", weights.len());
+            sizes.push(glb.len());
+        }
+        let input = std::fs::metadata(&path).unwrap().len();
+        println!("{name}: {input} bytes; with a model of one component {} plain, {} web", sizes[0], sizes[1]);
+    }
+    // Both hands of the robot have skins of their own, of one skeleton.
+    let robot = eigenskin_io::read_rig(data.join("characters/robot_expressive.glb"), &ReadOptions::default());
+    assert_eq!(robot.unwrap().layout().skins.len(), 2);
+}
+
+/// Accessors of keyed weights of these nodes, each once.
+fn keyed_weights(glb: &[u8], nodes: &[usize]) -> Vec<u64> {
+    let json = document(glb).json;
+    let mut outputs = Vec::new();
+    for animation in json["animations"].as_array().unwrap() {
+        for channel in animation["channels"].as_array().unwrap() {
+            let node = channel["target"]["node"].as_u64().unwrap() as usize;
+            if channel["target"]["path"] == "weights" && nodes.contains(&node) {
+                let sampler = channel["sampler"].as_u64().unwrap() as usize;
+                outputs.push(animation["samplers"][sampler]["output"].as_u64().unwrap());
+            }
+        }
+    }
+    outputs.sort_unstable();
+    outputs.dedup();
+    outputs
 }

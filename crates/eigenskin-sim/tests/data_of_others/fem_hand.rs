@@ -124,7 +124,7 @@ fn corrections_agree_with_another_finite_element_model() {
 }
 
 #[test]
-#[ignore = "all 120 poses: takes minutes; run with --ignored --nocapture"]
+#[ignore = "all 120 poses: takes minutes, part of check --full"]
 fn all_poses_are_learned_as_well_as_those_of_another_model() {
     let data = data();
     let (_, theirs) = read_examples(data.join("fem-hand/train.npz"), &ReadOptions::default()).unwrap();

@@ -35,7 +35,7 @@ pub struct TransferInputs {
 }
 
 /// How to transfer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TransferSettings {
     /// most components that may move one vertex: those that move the target most are kept; default no
@@ -49,12 +49,8 @@ pub struct TransferSettings {
     /// how much the area-weighted average around a coarse vertex counts against the nearest point, 0 to
     /// 1: for noisy models; default 0
     pub averaging: f64,
-}
-
-impl Default for TransferSettings {
-    fn default() -> Self {
-        Self { per_vertex: None, max_components: None, keep_weights: false, averaging: 0.0 }
-    }
+    /// how the model's file is written
+    pub file: ModelWriteOptions,
 }
 
 /// A model and the rig that gets it.
@@ -196,8 +192,7 @@ impl Transfer {
             None => None,
         };
         progress.doing("writing")?;
-        let (glb, written) =
-            model_glb(file, &transferred.model, &ModelWriteOptions::default()).map_err(WriteError::from)?;
+        let (glb, written) = model_glb(file, &transferred.model, &settings.file).map_err(WriteError::from)?;
         Ok(TransferOutcome { transferred, glb, written, evaluation })
     }
 

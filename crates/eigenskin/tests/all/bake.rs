@@ -8,7 +8,7 @@ use eigenskin::characters::{Character, arm};
 use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
-use eigenskin::gltf::RigFile;
+use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
 use eigenskin::io::Bvh;
 use eigenskin::jobs::bake::{
     Bake, BakeError, BakeInputs, BakeOutputs, BakeSettings, BakeWarning, MotionInput, MotionSource,
@@ -185,6 +185,7 @@ fn settings_go_through_json() {
         rate: Some(24.0),
         map: Some([("a".to_string(), "b".to_string())].into()),
         align: true,
+        file: ModelWriteOptions { tolerance: 0.0, profile: Profile::Web, ..ModelWriteOptions::default() },
     };
     let text = serde_json::to_string(&settings).unwrap();
     assert_eq!(serde_json::from_str::<BakeSettings>(&text).unwrap(), settings);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm};
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::RigFile;
+use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
 use eigenskin::jobs::fit::{Fit, FitJobError, FitSettings, Wanted};
 use eigenskin::method::{
     EigenSkinParams, ErrorLimit, FitError, Limits, Method, ParameterizationParams, PrototypeParams,
@@ -52,6 +52,7 @@ fn settings_go_through_json() {
             limits: Limits { targets: Some(32), bytes: None, error: Some(0.1) },
             solve_weights: Some(SolveWeightsParams { influences: 6, ..SolveWeightsParams::default() }),
             leave_one_out: true,
+            file: ModelWriteOptions { tolerance: 0.0, profile: Profile::Web, ..ModelWriteOptions::default() },
         };
         let text = serde_json::to_string(&settings).unwrap();
         assert_eq!(serde_json::from_str::<FitSettings>(&text).unwrap(), settings, "{text}");

@@ -6,7 +6,7 @@ use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm, square_bar};
 use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::RigFile;
+use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
 use eigenskin::jobs::transfer::{
     Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings,
 };
@@ -116,8 +116,13 @@ fn it_can_be_stopped() {
 
 #[test]
 fn settings_go_through_json() {
-    let settings =
-        TransferSettings { per_vertex: Some(4), max_components: None, keep_weights: true, averaging: 0.25 };
+    let settings = TransferSettings {
+        per_vertex: Some(4),
+        max_components: None,
+        keep_weights: true,
+        averaging: 0.25,
+        file: ModelWriteOptions { tolerance: 0.0, profile: Profile::Web, ..ModelWriteOptions::default() },
+    };
     let text = serde_json::to_string(&settings).unwrap();
     assert_eq!(serde_json::from_str::<TransferSettings>(&text).unwrap(), settings);
     assert_eq!(serde_json::from_str::<TransferSettings>("{}").unwrap(), TransferSettings::default());

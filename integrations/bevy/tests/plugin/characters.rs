@@ -7,6 +7,7 @@ use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::DAffine3;
 use eigenskin_core::pose::Pose;
+use eigenskin_gltf::internals::edit_table;
 use serde_json::{Value, json};
 
 use crate::stage::{
@@ -166,7 +167,7 @@ fn own_targets_of_the_mesh_are_left_alone() {
                 list.insert(0, first);
             }
         }
-        json["scenes"][0]["extras"]["eigenskin"]["ownTargets"] = json!([1]);
+        edit_table(json, |table| table["ownTargets"] = json!([1]));
     });
     let mut stage = Stage::new();
     stage.put("own.glb", &bytes);
@@ -220,19 +221,16 @@ fn another_model_takes_over() {
     let mut stage = Stage::with(CASE, "first.glb");
     // The same character, with twice the scales: half the weights.
     let bytes = edited(&glb(CASE), |json| {
-        let layers = &mut json["scenes"][0]["extras"]["eigenskin"]["model"]["layers"];
-        for component in layers
-            .as_array_mut()
-            .unwrap()
-            .iter_mut()
-            .flat_map(|layer| layer["components"].as_array_mut().unwrap().iter_mut())
-        {
-            for half in ["plus", "minus"] {
-                if let Some(scale) = component[half]["scale"].as_f64() {
-                    component[half]["scale"] = json!(2.0 * scale);
+        edit_table(json, |table| {
+            let layers = table["model"]["layers"].as_array_mut().unwrap().iter_mut();
+            for component in layers.flat_map(|layer| layer["components"].as_array_mut().unwrap().iter_mut()) {
+                for half in ["plus", "minus"] {
+                    if let Some(scale) = component[half]["scale"].as_f64() {
+                        component[half]["scale"] = json!(2.0 * scale);
+                    }
                 }
             }
-        }
+        });
     });
     stage.put("second.glb", &bytes);
     let root = stage.spawn("first.glb");

@@ -19,6 +19,7 @@ use eigenskin_bevy::{EigenSkin, EigenSkinDrive, EigenSkinPlugin};
 use eigenskin_core::glam::{DAffine3, DMat4, DVec3};
 use eigenskin_gltf::Document;
 use eigenskin_gltf::conformance::{Expectations, PoseExpectation};
+use eigenskin_gltf::internals::table_of;
 use serde_json::Value;
 use tracing::field::{Field, Visit};
 use tracing_subscriber::layer::SubscriberExt;
@@ -186,7 +187,7 @@ pub fn edited(glb: &[u8], edit: impl FnOnce(&mut Value)) -> Vec<u8> {
 /// The weights that a table in a file asks for, read from its JSON: α⁺/scale and α⁻/scale.
 pub fn expected_weights(glb: &[u8], coordinates: &[f32]) -> Vec<f32> {
     let json = Document::json_from_bytes(glb).unwrap().json;
-    let model = &json["scenes"][0]["extras"]["eigenskin"]["model"];
+    let model = &table_of(&json)["model"];
     let mut weights = vec![0.0; model["targets"].as_u64().unwrap() as usize];
     let mut written = 0;
     let layers = model["layers"].as_array().unwrap();

@@ -6,6 +6,7 @@ use bevy::mesh::skinning::SkinnedMesh;
 use bevy::prelude::*;
 use eigenskin_bevy::{EigenSkin, EigenSkinControls, EigenSkinDrive};
 use eigenskin_core::glam::DAffine3;
+use eigenskin_gltf::internals::edit_table;
 use serde_json::Value;
 
 use crate::stage::{Stage, assert_close, edited, expectations, expected_weights, glb, messages_of};
@@ -62,9 +63,10 @@ fn damaged_files_are_errors() {
         assert!(eigenskin_bevy::EigenSkinModel::from_bytes(bytes, "damaged.glb").is_err(), "{index}");
     }
     let far = edited(&whole, |json| {
-        let model = &mut json["scenes"][0]["extras"]["eigenskin"]["model"];
-        model["targets"] = Value::from(u64::MAX);
-        model["layers"][0]["components"][0]["plus"]["target"] = Value::from(u64::MAX - 1);
+        edit_table(json, |table| {
+            table["model"]["targets"] = Value::from(u64::MAX);
+            table["model"]["layers"][0]["components"][0]["plus"]["target"] = Value::from(u64::MAX - 1);
+        });
     });
     assert!(eigenskin_bevy::EigenSkinModel::from_bytes(&far, "damaged.glb").is_err());
 }

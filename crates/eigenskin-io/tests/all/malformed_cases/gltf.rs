@@ -1,6 +1,7 @@
 //! glTF: containers, accessors, nodes, buffers in other files, the eigenskin table.
 
 use eigenskin_gltf::Document;
+use eigenskin_gltf::internals::edit_table;
 use serde_json::{Value, json};
 
 use super::{Case, Input};
@@ -201,7 +202,8 @@ pub fn nodes_and_skins(list: &mut Vec<Case>) {
         "an attribute that is not there": rig_with("/meshes/0/primitives/0/attributes/POSITION", json!(99)) => ["POSITION is 99"];
         "several skins": rig(|d| {
             let node = d.json["nodes"].as_array().unwrap().iter().find(|n| n.get("skin").is_some()).unwrap().clone();
-            let skin = d.json["skins"][0].clone();
+            let mut skin = d.json["skins"][0].clone();
+            skin["joints"].as_array_mut().unwrap().reverse();
             d.json["skins"].as_array_mut().unwrap().push(skin);
             d.json["nodes"].as_array_mut().unwrap().push(node);
             d.json["nodes"].as_array_mut().unwrap().last_mut().unwrap()["skin"] = json!(1);
@@ -264,14 +266,18 @@ pub fn amplifiers(list: &mut Vec<Case>) {
     };
     let many_examples = || {
         let mut d = document(&seeds::example_set_glb());
-        let list = &mut d.json["scenes"][0]["extras"]["eigenskin"]["examples"]["list"];
-        *list = vec![list[0].clone(); 100_000].into();
+        edit_table(&mut d.json, |table| {
+            let list = &mut table["examples"]["list"];
+            *list = vec![list[0].clone(); 100_000].into();
+        });
         Input::Examples(d.to_glb().unwrap())
     };
     let many_components = || {
         let mut d = document(&seeds::model_glb());
-        let components = &mut d.json["scenes"][0]["extras"]["eigenskin"]["model"]["layers"][0]["components"];
-        *components = vec![components[0].clone(); 100_000].into();
+        edit_table(&mut d.json, |table| {
+            let components = &mut table["model"]["layers"][0]["components"];
+            *components = vec![components[0].clone(); 100_000].into();
+        });
         Input::Model(d.to_glb().unwrap())
     };
     cases! { list;
@@ -319,14 +325,14 @@ pub fn external(list: &mut Vec<Case>) {
 pub fn tables(list: &mut Vec<Case>) {
     let changed = |bytes: &[u8], pointer: &str, value: Value| {
         let mut d = document(bytes);
-        set(&mut d.json["scenes"][0]["extras"]["eigenskin"], pointer, value);
+        edit_table(&mut d.json, |table| set(table, pointer, value));
         d.to_glb().unwrap()
     };
     let model = |pointer: &str, value: Value| Input::Model(changed(&seeds::model_glb(), pointer, value));
     let examples =
         |pointer: &str, value: Value| Input::Examples(changed(&seeds::example_set_glb(), pointer, value));
     cases! { list;
-        "a table of a newer program": model("/version", json!(2)) => ["newer eigenskin", "update"];
+        "a table of a newer program": model("/version", json!(3)) => ["newer eigenskin", "update"];
         "a table version that is a text": model("/version", json!("1")) => ["newer eigenskin"];
         "an unknown kind": model("/kind", json!("film")) => ["\"film\"", "update"];
         "a rig where a model is wanted": Input::Model(seeds::rig_of_model()) => ["not a model", "eigenskin fit"];

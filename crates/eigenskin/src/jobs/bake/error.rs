@@ -102,6 +102,11 @@ pub enum BakeWarning {
     OwnTargets,
     /// a point cache of keys that are not equally far apart
     UnevenKeys,
+    /// a point cache whose last frame comes early
+    ShortLastStep {
+        /// seconds, in microseconds
+        microseconds: u64,
+    },
     /// the folder has frames that were not written now
     OlderFrames {
         /// the folder
@@ -121,6 +126,11 @@ impl fmt::Display for BakeWarning {
             Self::UnevenKeys => write!(
                 f,
                 "the keys are not equally far apart, but a point cache knows no times; choose a rate"
+            ),
+            Self::ShortLastStep { microseconds } => write!(
+                f,
+                "the last frame comes after {:.4} s, earlier than the others, but a point cache knows no times",
+                1e-6 * *microseconds as f64
             ),
             Self::OlderFrames { folder } => {
                 write!(f, "{} also has frames of an earlier, longer motion", folder.display())

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::Progress;
 use eigenskin_core::skinning::BaseSkinning;
-use eigenskin_gltf::{Clip, FileKind, Motion, RigFile};
+use eigenskin_gltf::{Clip, FileKind, ModelWriteOptions, Motion, RigFile};
 use eigenskin_io::retarget::{retarget_bvh, retarget_clip};
 use eigenskin_io::{Bvh, JointMap, Matching, RetargetOptions, WriteError, file_kind};
 use serde::{Deserialize, Serialize};
@@ -65,6 +65,8 @@ pub struct BakeSettings {
     /// whether bones point where the motion's bones do, rather than turn by as much from rest: for
     /// characters that rest in different poses; default no
     pub align: bool,
+    /// how the GLB is written
+    pub file: ModelWriteOptions,
 }
 
 /// A model and a motion.
@@ -173,7 +175,7 @@ impl Bake {
         } else {
             file.clone().with_motion(&motion).map_err(WriteError::from)?
         };
-        Ok(BakeOutcome::new(moved, self.model.clone(), motion, matching, settings.rate, warnings))
+        Ok(BakeOutcome::new(moved, self.model.clone(), motion, matching, settings, warnings))
     }
 }
 

@@ -8,12 +8,12 @@ use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Counted, Progress};
-use eigenskin_gltf::{FileKind, ModelWriteOptions, Motion, RigFile, model_glb, rig_glb};
+use eigenskin_gltf::{FileKind, ModelWriteOptions, ModelWriteReport, Motion, RigFile, model_glb, rig_glb};
 use eigenskin_io::posed_shapes::{ObjFrames, Pc2Writer};
 use eigenskin_io::{Matching, WriteError};
 use serde::{Serialize, Serializer};
 
-use super::{BakeError, BakeWarning};
+use super::{BakeError, BakeSettings, BakeWarning};
 use crate::base::OpenBase;
 
 /// A motion on a model. Serialises as what the command prints for machines.
@@ -35,6 +35,7 @@ pub struct BakeOutcome {
     /// files and folders written, in order
     pub written: Vec<PathBuf>,
     rate: Option<f64>,
+    file_options: ModelWriteOptions,
 }
 
 /// What to write.
@@ -49,7 +50,7 @@ pub struct BakeOutputs {
 }
 
 /// What was written.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct BakeWritten {
     /// the GLB
     pub glb: Option<WrittenGlb>,
@@ -62,12 +63,14 @@ pub struct BakeWritten {
 }
 
 /// A GLB that was written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WrittenGlb {
     /// its clips
     pub clips: usize,
     /// its size
     pub bytes: usize,
+    /// what is in it; none for a plain rig
+    pub model: Option<ModelWriteReport>,
 }
 
 impl BakeOutcome {
@@ -76,22 +79,25 @@ impl BakeOutcome {
         model: Arc<Model>,
         motion: Motion,
         matching: Option<Matching>,
-        rate: Option<f64>,
+        settings: &BakeSettings,
         warnings: Vec<BakeWarning>,
     ) -> Self {
         let size = size_in_scene(&file);
-        Self { file, model, motion, matching, size, warnings, written: Vec::new(), rate }
+        let (rate, file_options) = (settings.rate, settings.file.clone());
+        Self { file, model, motion, matching, size, warnings, written: Vec::new(), rate, file_options }
     }
 
-    /// The GLB, and what its writer says.
-    pub fn glb(&self) -> Result<(Vec<u8>, Vec<BakeWarning>), BakeError> {
+    /// The GLB, and what its writer says of a model in it.
+    pub fn glb(&self) -> Result<(Vec<u8>, Option<ModelWriteReport>), BakeError> {
         if self.file.kind != FileKind::Model {
-            return Ok((rig_glb(&self.file).map_err(WriteError::from)?, Vec::new()));
+            return Ok((rig_glb(&self.file).map_err(WriteError::from)?, None));
         }
-        let least = ModelWriteOptions::default().bake_rate;
-        let options = ModelWriteOptions { bake_rate: self.rate.unwrap_or(least).max(least) };
+        let options = ModelWriteOptions {
+            bake_rate: self.file_options.bake_rate.max(self.rate.unwrap_or(0.0)),
+            ..self.file_options.clone()
+        };
         let (glb, report) = model_glb(&self.file, &self.model, &options).map_err(WriteError::from)?;
-        Ok((glb, report.warnings.into_iter().map(BakeWarning::Model).collect()))
+        Ok((glb, Some(report)))
     }
 
     /// Poses the model frame by frame, where the GLB shows it; `take` gets positions and normals of each
@@ -132,16 +138,17 @@ impl BakeOutcome {
         let glb = match &outputs.glb {
             Some(path) => {
                 progress.doing("keying weights")?;
-                let (glb, warnings) = self.glb()?;
-                written.warnings.extend(warnings);
-                Some((path, glb))
+                let (glb, model) = self.glb()?;
+                let said = model.iter().flat_map(|report| report.warnings.iter().cloned());
+                written.warnings.extend(said.map(BakeWarning::Model));
+                Some((path, glb, model))
             }
             None => None,
         };
         let (obj, pc2) = self.shapes(outputs, &mut written.warnings, progress)?;
-        if let Some((path, glb)) = glb {
+        if let Some((path, glb, model)) = glb {
             eigenskin_io::write_glb(path, &glb)?;
-            written.glb = Some(WrittenGlb { clips: self.file.clips().len(), bytes: glb.len() });
+            written.glb = Some(WrittenGlb { clips: self.file.clips().len(), bytes: glb.len(), model });
             self.written.push(path.clone());
         }
         let frames = self.motion.poses.len();
@@ -176,6 +183,8 @@ impl BakeOutcome {
         }
         if outputs.pc2.is_some() && !self.motion.is_even() {
             warnings.push(BakeWarning::UnevenKeys);
+        } else if let Some(seconds) = self.motion.short_last_step().filter(|_| outputs.pc2.is_some()) {
+            warnings.push(BakeWarning::ShortLastStep { microseconds: (1e6 * seconds).round() as u64 });
         }
         let (frames, rig) = (self.motion.poses.len(), self.model.rig());
         let begin_obj = |folder: &Path| ObjFrames::new(folder, rig.mesh().triangles(), frames);

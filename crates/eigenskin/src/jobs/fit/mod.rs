@@ -84,6 +84,8 @@ pub struct FitSettings {
     pub solve_weights: Option<SolveWeightsParams>,
     /// whether each example is also predicted by a model fitted to the others; default no
     pub leave_one_out: bool,
+    /// how the model's file is written
+    pub file: ModelWriteOptions,
 }
 
 /// Which method.
@@ -279,7 +281,7 @@ impl Fit {
         };
         let shown = Shown { set: set.clone(), weighted, errors: training.clone() };
         progress.doing("writing")?;
-        let (glb, written) = model_glb(&self.rig.file, &fit.model, &ModelWriteOptions::default())?;
+        let (glb, written) = model_glb(&self.rig.file, &fit.model, &self.settings.file)?;
         Ok(FitOutcome {
             viewer: ViewerLoss::of(&fit.model, &set, &training, progress)?,
             fit,
@@ -324,7 +326,7 @@ impl Fit {
         let sample = Arc::new(set.in_memory(&chosen)?);
         let errors = evaluate_against(&model, &sample, progress)?;
         progress.doing("writing")?;
-        let (glb, written) = model_glb(&self.rig.file, &model, &ModelWriteOptions::default())?;
+        let (glb, written) = model_glb(&self.rig.file, &model, &self.settings.file)?;
         Ok(FitOutcome {
             viewer: ViewerLoss::of(&model, &sample, &errors, progress)?,
             fit,
@@ -390,7 +392,7 @@ impl Fit {
         }
         let own_targets = self.rig.file.own_target_count();
         let size = |model: &Model| {
-            let (_, written) = model_glb(&self.rig.file, model, &ModelWriteOptions::default())?;
+            let (_, written) = model_glb(&self.rig.file, model, &self.settings.file)?;
             let targets = own_targets + written.targets;
             Ok::<_, gltf::WriteError>(WrittenSize { targets, bytes: written.bytes })
         };

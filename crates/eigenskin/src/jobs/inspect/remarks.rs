@@ -42,6 +42,8 @@ pub enum Remark {
     Examples(ExamplesError),
     /// an engine does not take so much
     Limit(LimitWarning),
+    /// a file of integers, which not all programs read
+    Quantized,
 }
 
 /// Characters are between two centimetres and twenty metres large.
@@ -57,6 +59,7 @@ pub(super) fn of(job: &Inspect) -> Vec<Remark> {
     }
     let exceeded = limits::check(&job.file.counts).into_iter().filter(|warning| warning.limit.usual);
     remarks.extend(exceeded.map(Remark::Limit));
+    remarks.extend(job.file.is_quantized.then_some(Remark::Quantized));
     remarks
 }
 
@@ -103,6 +106,9 @@ impl fmt::Display for Remark {
             Self::Repeats { example, twin } => write!(f, "example {example:?} repeats {twin:?}"),
             Self::Examples(error) => error.fmt(f),
             Self::Limit(warning) => warning.fmt(f),
+            Self::Quantized => f.write_str(
+                "its numbers are integers (KHR_mesh_quantization): Bevy, Assimp and released versions of Godot do not read it, and Blender cuts weights off below 0 and above 1; write it for them without --profile web",
+            ),
         }
     }
 }
