@@ -2,14 +2,17 @@
 
     eigenskin bake model.glb --clip grasp --rate 24 -o w/grasp.glb --write-obj w/grasp --json w/grasp.json
     (cd tools/optimisers && npm ci)
-    python3 tools/optimiser-witness.py w/grasp.glb …
+    python3 tools/optimiser-witness.py [--evaluate EIGENSKIN TRUTH.glb] w/grasp.glb …
 
 The driver table must arrive as it was, wherever it was (node, scene), and so must the names of targets. Morph targets
 are compared in the units of the model, and the clip is played: every vertex at every frame is compared with the OBJs
-beside the file. Vertices may have other numbers afterwards; they are found again by their positions at rest. Needs
-Node.js and numpy. Prints one line per file and program; exit code 1 when one disagrees.
+beside the file. Vertices may have other numbers afterwards; they are found again by their positions at rest. With
+--evaluate the command must find the same error on the true shapes for what they make of the first file. Needs Node.js
+and numpy. Prints one line per file and program; exit code 1 when one disagrees.
 """
 
+import argparse
+import json
 import subprocess
 import sys
 import tempfile
@@ -29,6 +32,8 @@ QUANTISED = 2e-4, 1e-2
 FINE = 5e-5, 2e-4
 # gltfpack always has skin weights and keys of morph weights in 8 bits, also when it shall not quantise.
 COARSE_WEIGHTS = 1e-6, 1e-2
+# Shares of skinning's error that are the same.
+SAME_ERROR = 0.005
 GLTF_TRANSFORM = {
     "copy": EXACT, "dedup": EXACT, "prune": EXACT, "weld": EXACT, "reorder": EXACT, "quantize": QUANTISED,
     "quantize --quantize-position 16 --quantize-weight 16": FINE, "meshopt": QUANTISED,
@@ -144,7 +149,29 @@ def turned(triangles):
     return set(map(tuple, np.stack([triangles[np.arange(len(first)), (first + step) % 3] for step in range(3)], 1)))
 
 
-def witness(original, arguments, allowed):
+class Reader:
+    """The command, and true shapes to measure a model with."""
+
+    def __init__(self, command, truth, original):
+        self.command, self.truth = command, truth
+        self.error = self.measure(original)
+
+    def measure(self, path):
+        """What a model leaves of skinning's error."""
+        command = [self.command, "evaluate", path, "--truth", self.truth, "--quiet", "--json", "-"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        if done.returncode != 0:
+            raise Disagreement(f"eigenskin does not read it: {done.stderr.strip()[-300:]}")
+        return json.loads(done.stdout)["relative_error"]
+
+    def compare(self, path):
+        error = self.measure(path)
+        if abs(error - self.error) > SAME_ERROR:
+            raise Disagreement(f"the model leaves {error:.4f} of skinning's error, before it was {self.error:.4f}")
+        return f"; read again it leaves {error:.4f} of skinning's error (before {self.error:.4f})"
+
+
+def witness(original, arguments, allowed, reader):
     with tempfile.TemporaryDirectory() as folder:
         smaller, plain = Path(folder) / "smaller.glb", Path(folder) / "plain.glb"
         files = {"IN": original.baked.path, "OUT": smaller}
@@ -153,23 +180,27 @@ def witness(original, arguments, allowed):
         if "EXT_meshopt_compression" in glb.document.get("extensionsUsed", []):
             run("decompress.mjs", smaller, plain)
             glb = Glb(plain)
-        return original.compare(glb, allowed)
+        return original.compare(glb, allowed) + (reader.compare(glb.path) if reader else "")
 
 
-def main(paths):
-    if not paths:
-        sys.exit("usage: optimiser-witness.py BAKED.glb…")
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="optimiser-witness.py")
+    parser.add_argument("--evaluate", nargs=2, metavar=("EIGENSKIN", "TRUTH.glb"))
+    parser.add_argument("baked", nargs="+", type=Path)
+    options = parser.parse_args(arguments)
     failed, found = False, programs()
-    for path in map(Path, paths):
+    for path in options.baked:
         try:
             original = Original(path)
+            measured = options.evaluate and path == options.baked[0]
+            reader = Reader(*options.evaluate, path) if measured else None
         except Disagreement as problem:
             failed = True
             print(f"{path.name} as it was: {problem}", flush=True)
             continue
         for name, arguments, allowed in found:
             try:
-                print(f"{name}: {path.name}: {witness(original, arguments, allowed)}", flush=True)
+                print(f"{name}: {path.name}: {witness(original, arguments, allowed, reader)}", flush=True)
             except Disagreement as problem:
                 failed = True
                 print(f"{name} disagrees: {path.name}: {problem}", flush=True)
