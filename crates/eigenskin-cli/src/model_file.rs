@@ -11,7 +11,7 @@ pub struct ModelFileArgs {
     /// every vertex within 1e-4 of the size
     #[arg(long, hide_short_help = true, help_heading = "Output")]
     exact: bool,
-    /// plain: for every viewer and engine. web: a third of the size, in integers (KHR_mesh_quantization)
+    /// plain: for every viewer and engine. web: less than half the size, in integers (KHR_mesh_quantization)
     #[arg(
         long,
         value_enum,
