@@ -104,6 +104,7 @@ enum ScaleEntry {
 enum CombineEntry {
     Distance,
     Product,
+    Subsets,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -137,6 +138,7 @@ impl DriverEntry {
             combine: match driver.combine {
                 Combine::Distance => CombineEntry::Distance,
                 Combine::Product => CombineEntry::Product,
+                Combine::Subsets => CombineEntry::Subsets,
             },
             interpolant: InterpolantEntry::new(&driver.interpolant),
             clamp: match driver.clamp.clone() {
@@ -173,6 +175,7 @@ impl DriverEntry {
             combine: match self.combine {
                 CombineEntry::Distance => Combine::Distance,
                 CombineEntry::Product => Combine::Product,
+                CombineEntry::Subsets => Combine::Subsets,
             },
             interpolant: self.interpolant.to_interpolant()?,
             clamp: match self.clamp.clone() {

@@ -3,6 +3,7 @@
 pub mod options;
 mod parameterization_options;
 mod parameterization_summary;
+mod patches_options;
 mod psd_options;
 mod psd_summary;
 pub mod summary;

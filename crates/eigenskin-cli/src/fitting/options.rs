@@ -11,6 +11,7 @@ use eigenskin::method::{self, Budget, Coupling, EigenSkinParams, Parameterizatio
 use eigenskin::supports::{Border, SupportParams};
 
 use super::parameterization_options::ParameterizationArgs;
+use super::patches_options::PatchesArgs;
 use super::psd_options::PsdArgs;
 
 /// How to learn.
@@ -50,6 +51,8 @@ pub struct MethodArgs {
     psd: PsdArgs,
     #[command(flatten)]
     parameterization: ParameterizationArgs,
+    #[command(flatten)]
+    patches: PatchesArgs,
 }
 
 /// Fitting methods.
@@ -63,6 +66,9 @@ pub enum Method {
     WeightedPsd,
     /// few signals per part of the skin, interpolated over the joints that drive it
     Parameterization,
+    /// components per patch of the skin, over all joints that move it, alone and together: for poses that move
+    /// many joints
+    Patches,
     /// tries the methods, kernels, smoothing and budgets, and takes what predicts left-out examples best
     Auto,
 }
@@ -75,6 +81,7 @@ impl Method {
             Self::Psd => "psd",
             Self::WeightedPsd => "weighted-psd",
             Self::Parameterization => "parameterization",
+            Self::Patches => "patches",
             Self::Auto => "auto",
         }
     }
@@ -182,17 +189,23 @@ impl MethodArgs {
         check_options(&self.eigenskin.given().map(of_eigenskin))?;
         self.psd.check_method(self.method)?;
         self.parameterization.check_method(self.method)?;
+        let kernels = [
+            ("--kernel", self.kernel.is_some()),
+            ("--width", self.width.is_some()),
+            ("--smoothing", self.smoothing.is_some()),
+        ];
+        let others: Vec<(&str, bool)> =
+            kernels.into_iter().chain([("--clamp", self.clamp.is_some())]).collect();
+        self.patches.check_method(self.method, &others)?;
         if self.is_eigenskin() {
             return Ok(method::Method::EigenSkin(self.eigenskin_params()));
         }
         if self.method == Method::Parameterization {
             return Ok(method::Method::Parameterization(self.parameterization_params()));
         }
-        let kernels = [
-            ("--kernel", self.kernel.is_some()),
-            ("--width", self.width.is_some()),
-            ("--smoothing", self.smoothing.is_some()),
-        ];
+        if self.method == Method::Patches {
+            return Ok(method::Method::Patches(self.patches.params(!self.no_normals)));
+        }
         self.psd.check_interpolation(&kernels)?;
         let params = PsdParams {
             clamp_margin: self.clamp.and_then(|clamp| clamp.0),

@@ -2,7 +2,7 @@
 
 use eigenskin::examples::MergedExample;
 use eigenskin::jobs::fit::FitOutcome;
-use eigenskin::method::{CouplingReport, EigenSkinReport, Learnt};
+use eigenskin::method::{CouplingReport, EigenSkinReport, Learnt, PatchesReport};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 
@@ -17,6 +17,7 @@ pub fn print(output: &Output, outcome: &FitOutcome) {
         Learnt::EigenSkin(learnt) => movers(learnt, &fit.model),
         Learnt::Psd(learnt) => counted(learnt.spaces.len(), "pose space", "pose spaces"),
         Learnt::Parameterization(learnt) => counted(learnt.parts.len(), "part", "parts"),
+        Learnt::Patches(learnt) => counted(learnt.patches.len(), "patch", "patches"),
     };
     output.item(
         "model",
@@ -35,10 +36,27 @@ pub fn print(output: &Output, outcome: &FitOutcome) {
         Learnt::EigenSkin(_) => {}
         Learnt::Psd(learnt) => psd_summary::print_spaces(output, learnt),
         Learnt::Parameterization(learnt) => parameterization_summary::print_parts(output, learnt),
+        Learnt::Patches(learnt) => print_patches(output, learnt),
     }
     for warning in outcome.warnings() {
         output.warning(warning);
     }
+}
+
+/// How well patches are shown and predicted.
+fn print_patches(output: &Output, learnt: &PatchesReport) {
+    let lefts = || learnt.patches.iter().map(|patch| patch.cross_validation);
+    let drivers = learnt.patches.iter().map(|patch| patch.drivers.len()).max().unwrap_or(0);
+    output.item(
+        "patches",
+        format!(
+            "{:.3} of the displacements left by the components alone; {:.3} of the coordinates of a patch on left-out poses (best {:.3}, worst {:.3}); driven by up to {drivers} joints or controls",
+            learnt.rest_space_error,
+            lefts().sum::<f64>() / learnt.patches.len().max(1) as f64,
+            lefts().fold(f64::INFINITY, f64::min),
+            lefts().fold(0.0, f64::max),
+        ),
+    );
 }
 
 /// Joints and controls with components.

@@ -36,6 +36,11 @@ pub enum Combine {
     /// Π_g (φ(d_g(pose)) − φ(d_g(rest))): zero as soon as one group is at rest, so that a coupling
     /// of joints acts only where all of them have moved
     Product,
+    /// Π_g (1 + weight_g · k_g) − 1 with k_g = φ(d_g(pose, centre)) − φ(d_g(pose, rest)) −
+    /// φ(d_g(rest, centre)) + φ(0): what each group does alone, what two do together, three, and so on.
+    /// Each k_g is zero where pose or centre is at rest, so nothing happens at rest. The weight is how
+    /// much a group matters, not a factor of its distance
+    Subsets,
 }
 
 /// How coordinates are found from the features.
@@ -286,6 +291,18 @@ impl Driver {
                 let at_rest = weight * group.distance_to_rest(&centre[range]);
                 product * (kernel.value(here, width) - kernel.value(at_rest, width))
             }),
+            Combine::Subsets => {
+                let factor = |(group, range): (&FeatureGroup, std::ops::Range<usize>)| {
+                    let (here, centre) = (&features[range.clone()], &centre[range]);
+                    let phi = |distance: f64| kernel.value(distance, width);
+                    let moved = phi(group.distance(here, centre))
+                        - phi(group.distance_to_rest(here))
+                        - phi(group.distance_to_rest(centre))
+                        + phi(0.0);
+                    1.0 + group.weight * moved
+                };
+                self.group_slices().map(factor).product::<f64>() - 1.0
+            }
         }
     }
 

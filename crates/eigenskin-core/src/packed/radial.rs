@@ -37,6 +37,8 @@ struct GroupTable {
     centres: Vec<Row>,
     /// `row`: kernel values of rest, which products subtract
     at_rest: Vec<Row>,
+    /// how much the group matters among subsets
+    amount: f64,
 }
 
 impl RadialTable {
@@ -51,10 +53,14 @@ impl RadialTable {
             std::array::from_fn(|i| value(centre_at(row * ROW + i)))
         };
         let mut first = 0;
+        let is_subsets = driver.combine == Combine::Subsets;
         let groups = driver
             .groups
             .iter()
             .map(|group| {
+                let amount = group.weight;
+                // Among subsets the weight is no factor of distances.
+                let group = &FeatureGroup { weight: if is_subsets { 1.0 } else { amount }, ..group.clone() };
                 let features = first..first + group.feature_count();
                 first = features.end;
                 let is_rotation =
@@ -83,6 +89,7 @@ impl RadialTable {
                     at_rest: (0..rows).map(|row| row_of(row, &at_rest)).collect(),
                     group: group.clone(),
                     features: features.clone(),
+                    amount,
                 }
             })
             .collect();
@@ -152,6 +159,28 @@ impl RadialTable {
                         }
                     }
                 }
+                Combine::Subsets => {
+                    for group in &self.groups {
+                        let mut squared = [0.0; ROW];
+                        group.add_squared::<FUSED>(row, rows, features, &mut squared);
+                        let to_rest = group.squared_to_rest(features);
+                        let mut from_rest = [to_rest; ROW];
+                        for i in 0..ROW {
+                            squared[i] *= scale[i];
+                            from_rest[i] *= scale[i];
+                        }
+                        let here = kernel_of_square::<FUSED>(self.kernel, &squared);
+                        let away = kernel_of_square::<FUSED>(self.kernel, &from_rest);
+                        let nothing = self.kernel.value(0.0, 1.0);
+                        for i in 0..ROW {
+                            let moved = here[i] - away[i] - group.at_rest[row][i] + nothing;
+                            value[i] *= plus_times::<FUSED>(1.0, group.amount, moved);
+                        }
+                    }
+                    for value in &mut value {
+                        *value -= 1.0;
+                    }
+                }
             }
             let count = ROW.min(self.centre_count - row * ROW);
             let own = &coefficients[row * ROW * outputs.len()..][..count * outputs.len()];
@@ -168,6 +197,18 @@ impl RadialTable {
 }
 
 impl GroupTable {
+    /// The squared distance of a pose from rest.
+    #[inline(always)]
+    fn squared_to_rest(&self, features: &[f64]) -> f64 {
+        let features = &features[self.features.clone()];
+        if self.is_rotation {
+            self.group.distance_to_rest(features).powi(2)
+        } else {
+            // They are scaled already.
+            features.iter().map(|value| value * value).sum()
+        }
+    }
+
     /// Adds the weighted squared distances from a row of centres.
     #[inline(always)]
     fn add_squared<const FUSED: bool>(&self, row: usize, rows: usize, features: &[f64], squared: &mut Row) {

@@ -10,7 +10,9 @@ mod eigenskin;
 mod error;
 mod isometric;
 mod joint_driver;
+mod moving_things;
 mod parameterization;
+mod patches;
 mod psd;
 mod riding_fields;
 mod settings;
@@ -34,11 +36,12 @@ pub use error::{FitError, Interpolated};
 pub(crate) use isometric::isometric_coordinates;
 pub(crate) use joint_driver::feature_groups;
 pub use parameterization::{ParameterizationParams, ParameterizationReport, PartReport, SignalBasis};
+pub use patches::{PatchReport, PatchesParams, PatchesReport};
 pub use psd::{
     DeltaSpace, DriverReport, ExampleReport, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams,
     PsdReport, SpaceOrder, SpaceReport,
 };
-use settings::{EIGENSKIN, MethodSettings, PARAMETERIZATION, PSD, WEIGHTED_PSD};
+use settings::{EIGENSKIN, MethodSettings, PARAMETERIZATION, PATCHES, PSD, WEIGHTED_PSD};
 pub use warning::FitWarning;
 
 use serde::{Deserialize, Serialize};
@@ -56,6 +59,8 @@ pub enum Method {
     Psd(PsdParams),
     /// few signals per part of the skin, over the joints that drive it
     Parameterization(ParameterizationParams),
+    /// components per patch of the skin, over all joints that move it, alone and together
+    Patches(PatchesParams),
 }
 
 /// A model and what was learnt on the way.
@@ -81,6 +86,8 @@ pub enum Learnt {
     Psd(PsdReport),
     /// of parts of the skin
     Parameterization(ParameterizationReport),
+    /// of patches of the skin
+    Patches(PatchesReport),
 }
 
 /// Learns a model from what was observed, wherever that is kept, with at most `most_components` in all;
@@ -126,10 +133,14 @@ pub fn fit(
             let (layers, report) = parameterization::learn(seen, &params, progress)?;
             (layers, Learnt::Parameterization(report))
         }
+        Method::Patches(params) => {
+            let (layers, report) = patches::learn(seen, params, most_components, progress)?;
+            (layers, Learnt::Patches(report))
+        }
     };
     let example_count = match &learnt {
         Learnt::Psd(report) => report.examples.len(),
-        Learnt::EigenSkin(_) | Learnt::Parameterization(_) => seen.len(),
+        Learnt::EigenSkin(_) | Learnt::Parameterization(_) | Learnt::Patches(_) => seen.len(),
     };
     let model = Model::new(seen.rig.clone(), seen.base.clone(), layers)?;
     Ok(Fit { model, merged, example_count, learnt })
@@ -187,14 +198,21 @@ impl From<ParameterizationParams> for Method {
     }
 }
 
+impl From<PatchesParams> for Method {
+    fn from(params: PatchesParams) -> Self {
+        Self::Patches(params)
+    }
+}
+
 impl Method {
-    /// Its name in settings: "eigenskin", "psd", "weighted-psd" or "parameterization".
+    /// Its name in settings: "eigenskin", "psd", "weighted-psd", "parameterization" or "patches".
     pub fn name(&self) -> &'static str {
         match self {
             Self::EigenSkin(_) => EIGENSKIN,
             Self::Psd(PsdParams { prototypes: None, .. }) => PSD,
             Self::Psd(_) => WEIGHTED_PSD,
             Self::Parameterization(_) => PARAMETERIZATION,
+            Self::Patches(_) => PATCHES,
         }
     }
 
@@ -204,6 +222,8 @@ impl Method {
             Self::EigenSkin(params) => params.allows_compromise(),
             Self::Psd(params) => params.allows_compromise(),
             Self::Parameterization(params) => params.allows_compromise(),
+            // There is always some smoothing.
+            Self::Patches(_) => true,
         }
     }
 
@@ -222,6 +242,7 @@ impl Method {
             Self::EigenSkin(params) => params.check(),
             Self::Psd(params) => params.check(rig),
             Self::Parameterization(params) => params.check(),
+            Self::Patches(params) => params.check(),
         }
     }
 }
@@ -241,6 +262,7 @@ impl Learnt {
             Self::Psd(PsdReport { prototypes: None, .. }) => PSD,
             Self::Psd(_) => WEIGHTED_PSD,
             Self::Parameterization(_) => PARAMETERIZATION,
+            Self::Patches(_) => PATCHES,
         }
     }
 

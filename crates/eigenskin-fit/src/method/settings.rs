@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{EigenSkinParams, Fit, Learnt, Method, ParameterizationParams, PsdParams};
+use super::{EigenSkinParams, Fit, Learnt, Method, ParameterizationParams, PatchesParams, PsdParams};
 
 pub(super) const EIGENSKIN: &str = "eigenskin";
 pub(super) const PSD: &str = "psd";
 pub(super) const WEIGHTED_PSD: &str = "weighted-psd";
 pub(super) const PARAMETERIZATION: &str = "parameterization";
+pub(super) const PATCHES: &str = "patches";
 
 /// A method by its name, with its settings beside it: `{ "method": "psd", "clamp_margin": 0.5 }`.
 #[derive(Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub(super) enum MethodSettings {
     WeightedPsd(PsdParams),
     #[serde(rename = "parameterization")]
     Parameterization(ParameterizationParams),
+    #[serde(rename = "patches")]
+    Patches(PatchesParams),
 }
 
 impl From<Method> for MethodSettings {
@@ -30,6 +33,7 @@ impl From<Method> for MethodSettings {
             Method::Psd(params) if params.prototypes.is_some() => Self::WeightedPsd(params),
             Method::Psd(params) => Self::Psd(params),
             Method::Parameterization(params) => Self::Parameterization(params),
+            Method::Patches(params) => Self::Patches(params),
         }
     }
 }
@@ -44,6 +48,7 @@ impl From<MethodSettings> for Method {
                 Self::Psd(PsdParams { prototypes, ..params })
             }
             MethodSettings::Parameterization(params) => Self::Parameterization(params),
+            MethodSettings::Patches(params) => Self::Patches(params),
         }
     }
 }

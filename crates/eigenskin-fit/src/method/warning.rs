@@ -56,6 +56,10 @@ impl Fit {
                 let examples = report.residuals_ignored;
                 (examples > 0).then_some(FitWarning::ResidualsIgnored { examples }).into_iter().collect()
             }
+            Learnt::Patches(report) => {
+                let examples = report.residuals_ignored;
+                (examples > 0).then_some(FitWarning::ResidualsIgnored { examples }).into_iter().collect()
+            }
         }
     }
 }

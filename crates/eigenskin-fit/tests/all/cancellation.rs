@@ -19,8 +19,8 @@ use eigenskin_fit::displacements::black_box::{InversionParams, invert};
 use eigenskin_fit::displacements::{Observations, ObservationsError};
 use eigenskin_fit::method::{
     BudgetError, Coupling, DeltaSpace, EigenSkinParams, FitError, IcaParams, Limits, Method,
-    ParameterizationParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize, choose_method,
-    components_within, fit, fit_examples,
+    ParameterizationParams, PatchesParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize,
+    choose_method, components_within, fit, fit_examples,
 };
 use eigenskin_fit::metrics::{evaluate_against, evaluate_each, leave_one_out};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane};
@@ -140,6 +140,7 @@ fn methods() -> Vec<(&'static str, Method, Option<usize>)> {
             Some(9),
         ),
         ("parameterization", Method::Parameterization(ParameterizationParams::default()), None),
+        ("patches", Method::Patches(PatchesParams::default()), None),
         ("independent signals", Method::Parameterization(ica), None),
     ]
 }

@@ -71,6 +71,41 @@ fn products_vanish_as_soon_as_one_group_rests() {
     assert!(value(&driver, DVec3::ZERO, DVec3::Z * 0.4, 0.0).abs() < 1e-7);
 }
 
+/// Two joints and a control: each alone, each pair, all three; by the sum over subsets that the product stands for.
+#[test]
+fn subsets_add_up_what_groups_do_alone_and_together() {
+    let mut groups = vec![
+        elbow_group(Representation::RotationVector),
+        wrist_group(Representation::RotationVector),
+        FeatureGroup::control(0, 0.25),
+    ];
+    let amounts = [0.7, 1.3, 0.4];
+    for (group, amount) in groups.iter_mut().zip(amounts) {
+        group.weight = amount;
+    }
+    let centre = [DVec3::new(0.1, 0.8, 0.0), DVec3::new(0.0, 0.2, -0.6)];
+    let centres = [centre[0].to_array().to_vec(), centre[1].to_array().to_vec(), vec![0.5]].concat();
+    let driver = rbf(groups, Combine::Subsets, centres, vec![0.9], vec![2.0]);
+    let moved = |pose: f64, centre: f64, apart: f64| {
+        gaussian(apart, 0.9) - gaussian(pose, 0.9) - gaussian(centre, 0.9) + 1.0
+    };
+    let (elbow, wrist, control) = (DVec3::new(0.3, 0.4, -0.2), DVec3::new(0.1, 0.0, 0.5), 0.3);
+    let each = [
+        amounts[0] * moved(elbow.length(), centre[0].length(), elbow.distance(centre[0])),
+        amounts[1] * moved(wrist.length(), centre[1].length(), wrist.distance(centre[1])),
+        amounts[2] * moved(control, 0.5, 0.5 - control),
+    ];
+    let mut expected = 0.0;
+    for subset in 1..8usize {
+        expected += (0..3).filter(|g| subset & (1 << g) != 0).map(|g| each[g]).product::<f64>();
+    }
+    let found = value(&driver, elbow, wrist, 0.25 + control);
+    assert!((found - 2.0 * expected).abs() < 1e-6, "{found} {expected}");
+    // One group alone is what it does alone, and rest is rest.
+    assert!((value(&driver, elbow, DVec3::ZERO, 0.25) - 2.0 * each[0]).abs() < 1e-6);
+    assert!(value(&driver, DVec3::ZERO, DVec3::ZERO, 0.25).abs() < 1e-9);
+}
+
 #[test]
 fn per_axis_and_matrix_scales() {
     let elbow = DVec3::new(0.4, -0.1, 0.2);

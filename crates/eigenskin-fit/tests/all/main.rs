@@ -13,6 +13,7 @@ mod mirror;
 mod no_allocation;
 mod outside_numbers;
 mod parameterization;
+mod patches;
 mod psd;
 mod psd_errors;
 mod psd_merged;

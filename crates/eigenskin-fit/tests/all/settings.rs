@@ -10,7 +10,7 @@ use eigenskin_fit::displacements::black_box::InversionParams;
 use eigenskin_fit::drivers::{RbfParams, Smoothing, TailChoice, Width};
 use eigenskin_fit::method::{
     Budget, Coupling, DeltaSpace, EigenSkinParams, IcaParams, Limits, Method, ParameterizationParams,
-    PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
+    PatchesParams, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
 };
 use eigenskin_fit::mirror::{MirrorParams, MirrorPlane};
 use eigenskin_fit::solve_weights::SolveWeightsParams;
@@ -58,6 +58,7 @@ fn methods_come_back() {
             coupling,
         };
         again(&Method::from(params));
+        again(&Method::from(PatchesParams { patches: 7, per_patch: 3, normals: false }));
         again(&Method::from(ParameterizationParams {
             basis: SignalBasis::Independent(IcaParams { seed: 7, ..IcaParams::default() }),
             interpolation,

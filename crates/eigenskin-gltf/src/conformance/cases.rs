@@ -51,6 +51,7 @@ pub fn all() -> Result<Vec<Case>, ConformanceError> {
             "All joints are roots; the table says what each is measured against.",
             &RigParams { flat: true, ..CHAIN },
         )?,
+        subsets()?,
     ])
 }
 
@@ -82,7 +83,7 @@ fn random_layer(random: &mut Random, rig: &Rig, index: usize) -> Layer {
     let frame = frames[random.below(if rig.skeleton().joint_count() > 0 { 3 } else { 2 })];
     let params = LayerParams {
         groups: some_groups(random, rig),
-        combine: if random.below(2) == 0 { Combine::Distance } else { Combine::Product },
+        combine: [Combine::Distance, Combine::Product, Combine::Subsets][random.below(3)],
         interpolant,
         clamp: random.below(3) == 0,
         stage: if random.below(3) == 0 { Stage::AfterSkinning { frame } } else { Stage::BeforeSkinning },
@@ -152,6 +153,25 @@ fn products() -> Result<Case, ConformanceError> {
         .collect();
     let about = "Products of kernels over several joints and controls.";
     finish(&mut random, "products", about, rig, BaseSkinning::LinearBlend, layers)
+}
+
+fn subsets() -> Result<Case, ConformanceError> {
+    let mut random = Random::new(11);
+    let rig = random::rig(&mut random, &CHAIN)?;
+    let layers = [Kernel::Gaussian, Kernel::InverseMultiquadric]
+        .into_iter()
+        .map(|kernel| {
+            let mut groups = some_groups(&mut random, &rig);
+            for group in &mut groups {
+                group.weight = random.between(0.2, 1.5);
+            }
+            let interpolant = InterpolantKind::Rbf(kernel, -1);
+            let params = LayerParams { groups, combine: Combine::Subsets, interpolant, ..plain() };
+            random::layer(&mut random, &rig, kernel.name().into(), &params)
+        })
+        .collect();
+    let about = "What joints and controls do alone, in pairs and all together, in one kernel.";
+    finish(&mut random, "subsets", about, rig, BaseSkinning::LinearBlend, layers)
 }
 
 fn interpolants() -> Result<Case, ConformanceError> {

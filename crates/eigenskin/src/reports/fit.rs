@@ -65,7 +65,7 @@ pub fn fit_report<'a>(
             let params = ParameterizationParams { most_signals, ..params.clone() };
             signals = Some(signals_summary(&outcome.fit, &params, sets, training, progress)?);
         }
-        (Learnt::Psd(_) | Learnt::Parameterization(_), _) => {}
+        (Learnt::Psd(_) | Learnt::Parameterization(_) | Learnt::Patches(_), _) => {}
     }
     // None for chains of deformers, whose poses are probed one by one.
     if let Some(skinning) = model.base().skinning() {
@@ -104,7 +104,9 @@ fn on_the_same_footing(method: &Method) -> (EigenSkinParams, PsdParams) {
     match method {
         Method::EigenSkin(params) => (params.clone(), PsdParams::default()),
         Method::Psd(params) => (EigenSkinParams::default(), params.clone()),
-        Method::Parameterization(_) => (EigenSkinParams::default(), PsdParams::default()),
+        Method::Parameterization(_) | Method::Patches(_) => {
+            (EigenSkinParams::default(), PsdParams::default())
+        }
     }
 }
 

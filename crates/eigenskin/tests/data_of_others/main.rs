@@ -4,6 +4,7 @@
 mod coupling;
 mod mirror;
 mod parameterization;
+mod patches;
 mod psd;
 mod suggest;
 mod weights;

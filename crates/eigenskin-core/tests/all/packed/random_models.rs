@@ -168,7 +168,11 @@ fn driver(random: &mut Random, rig: &Rig, outputs: usize) -> Driver {
         },
     };
     let is_radial = matches!(interpolant, Interpolant::Rbf { .. });
-    let combine = if is_radial && random.below(3) == 0 { Combine::Product } else { Combine::Distance };
+    let combine = match random.below(4) {
+        0 if is_radial => Combine::Product,
+        1 if is_radial => Combine::Subsets,
+        _ => Combine::Distance,
+    };
     let clamp = match random.below(3) {
         0 => Clamp::Range { lowest: vec![-0.5; outputs], highest: vec![0.4; outputs] },
         _ => Clamp::None,

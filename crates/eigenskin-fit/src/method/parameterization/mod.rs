@@ -20,13 +20,14 @@ mod signals;
 use eigenskin_core::model::Layer;
 use eigenskin_core::progress::Progress;
 
-use self::drivers::{fit_driver, moving_things};
+use self::drivers::fit_driver;
 use self::layers::signal_layer;
 pub use self::params::{ParameterizationParams, SignalBasis};
 pub use self::report::{ParameterizationReport, PartReport};
 use self::search::{Observed, best_partition};
 use self::signals::{PartComponents, part_signals};
 use super::FitError;
+use super::moving_things::moving_things;
 use crate::displacements::Observations;
 use crate::during::During;
 

@@ -3,13 +3,14 @@
 use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
-use super::drivers::{MovingThing, PartDriver, best_movers, with_best_smoothing};
+use super::drivers::{PartDriver, best_movers, with_best_smoothing};
 use super::folds::{Fold, Interpolation, folds_of};
 use super::params::ParameterizationParams;
 use super::partition::{COUNTS, Part, Pieces};
 use super::signals::{PartComponents, part_components};
 use crate::displacements::{Observations, TileError};
 use crate::method::allocation::Budget;
+use crate::method::moving_things::MovingThing;
 
 /// What the examples show.
 #[derive(Clone, Copy)]

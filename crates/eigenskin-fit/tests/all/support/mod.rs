@@ -1,6 +1,7 @@
 //! What several tests share.
 
 pub mod boxes;
+pub mod coupled;
 pub mod psd;
 
 use std::sync::Arc;

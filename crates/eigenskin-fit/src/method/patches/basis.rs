@@ -1,0 +1,230 @@
+//! Fields of overlapping patches that together show the examples best: alternating least squares.
+
+use std::collections::BTreeMap;
+
+use eigenskin_core::progress::{Cancelled, Progress};
+use glam::{DVec3, Vec3};
+
+use super::regions::Patches;
+use crate::displacements::Observations;
+use crate::displacements::fields::StoreError;
+use crate::numeric::{Matrix, solve_positive, symmetric_eigen};
+
+/// Rounds of fitting coordinates to fields and fields to coordinates.
+const ROUNDS: usize = 15;
+/// Keeps coordinates of fields apart that overlap, share of their mean square.
+const APART: f64 = 1e-3;
+/// The same for fields.
+const FIELDS_APART: f64 = 1e-6;
+
+/// The displacements of all examples.
+pub(super) struct Shapes {
+    pub example_count: usize,
+    point_count: usize,
+    /// `example × point`
+    values: Vec<Vec3>,
+}
+
+/// What was observed, in memory.
+pub(super) fn shapes(seen: &Observations) -> Result<Shapes, StoreError> {
+    let fields = &seen.displacements.positions;
+    let (example_count, point_count) = (fields.example_count(), fields.place_count());
+    let mut values = Vec::with_capacity(example_count * point_count);
+    for example in 0..example_count {
+        values.extend_from_slice(&fields.of(example)?);
+    }
+    Ok(Shapes { example_count, point_count, values })
+}
+
+impl Shapes {
+    /// What a point does in an example.
+    pub fn at(&self, example: usize, point: usize) -> DVec3 {
+        self.values[example * self.point_count + point].as_dvec3()
+    }
+}
+
+/// Fields of all patches.
+pub(super) struct PatchBasis {
+    per_patch: usize,
+    /// `patch → component × point of the patch`, of unit length each; empty where nothing moves
+    fields: Vec<Vec<DVec3>>,
+    /// `point`: (patch, place in it), patches rising
+    places: Vec<Vec<(usize, usize)>>,
+}
+
+impl PatchBasis {
+    /// Fits fields to the shapes.
+    pub fn fit(
+        shapes: &Shapes,
+        patches: &Patches,
+        per_patch: usize,
+        progress: &dyn Progress,
+    ) -> Result<Self, Cancelled> {
+        let mut places = vec![Vec::new(); patches.of_points().len()];
+        for patch in 0..patches.count() {
+            for (place, &point) in patches.points(patch).iter().enumerate() {
+                places[point as usize].push((patch, place));
+            }
+        }
+        let begun = (0..patches.count()).map(|patch| principal_fields(shapes, patches, patch, per_patch));
+        let mut basis = Self { per_patch, fields: begun.collect(), places };
+        let mut groups: BTreeMap<&[u32], Vec<usize>> = BTreeMap::new();
+        for (point, own) in patches.of_points().iter().enumerate() {
+            groups.entry(own).or_default().push(point);
+        }
+        for _ in 0..ROUNDS {
+            progress.doing("finding components")?;
+            let coordinates = basis.coordinates(shapes, patches);
+            for (own, points) in &groups {
+                basis.refit_fields(shapes, &coordinates, own, points);
+            }
+            basis.normalize();
+        }
+        Ok(basis)
+    }
+
+    /// Whether a patch moves at all.
+    pub fn moves(&self, patch: usize) -> bool {
+        self.fields[patch].iter().any(|value| *value != DVec3::ZERO)
+    }
+
+    /// One field of a patch, `point of the patch`.
+    pub fn field(&self, patch: usize, component: usize) -> &[DVec3] {
+        let count = self.fields[patch].len() / self.per_patch;
+        &self.fields[patch][component * count..(component + 1) * count]
+    }
+
+    /// The coordinates of all fields in all examples, `example × component`: least squares.
+    pub fn coordinates(&self, shapes: &Shapes, patches: &Patches) -> Matrix {
+        let (count, examples) = (patches.count() * self.per_patch, shapes.example_count);
+        let mut gram = Matrix::zeros(count, count);
+        let mut right = Matrix::zeros(count, examples);
+        for (point, places) in self.places.iter().enumerate() {
+            let own: Vec<(usize, DVec3)> = places
+                .iter()
+                .flat_map(|&(patch, place)| {
+                    (0..self.per_patch)
+                        .map(move |k| (patch * self.per_patch + k, self.field(patch, k)[place]))
+                })
+                .collect();
+            for &(a, field) in &own {
+                for &(b, other) in &own {
+                    gram[(a, b)] += field.dot(other);
+                }
+                for example in 0..examples {
+                    right[(a, example)] += field.dot(shapes.at(example, point));
+                }
+            }
+        }
+        let mean = (0..count).map(|k| gram[(k, k)]).sum::<f64>() / count as f64;
+        for k in 0..count {
+            gram[(k, k)] += APART * mean.max(f64::MIN_POSITIVE);
+        }
+        solve_positive(&gram, &right).transpose().to_owned()
+    }
+
+    /// The coordinates of one patch, `example × component`.
+    pub fn own(&self, patch: usize, coordinates: &Matrix) -> Matrix {
+        Matrix::from_fn(coordinates.nrows(), self.per_patch, |example, k| {
+            coordinates[(example, patch * self.per_patch + k)]
+        })
+    }
+
+    /// What the fields leave of all displacements, relative.
+    pub fn error(&self, shapes: &Shapes, coordinates: &Matrix) -> f64 {
+        let (mut left, mut all) = (0.0, 0.0);
+        for (point, places) in self.places.iter().enumerate() {
+            for example in 0..shapes.example_count {
+                let own = places.iter().flat_map(|&(patch, place)| {
+                    (0..self.per_patch).map(move |k| {
+                        coordinates[(example, patch * self.per_patch + k)] * self.field(patch, k)[place]
+                    })
+                });
+                let shape = shapes.at(example, point);
+                left += (shape - own.sum::<DVec3>()).length_squared();
+                all += shape.length_squared();
+            }
+        }
+        if all > 0.0 { (left / all).sqrt() } else { 0.0 }
+    }
+
+    /// The fields of points that belong to the same patches, for given coordinates.
+    fn refit_fields(&mut self, shapes: &Shapes, coordinates: &Matrix, patches: &[u32], points: &[usize]) {
+        let per_patch = self.per_patch;
+        let of_patch = |&patch: &u32| (0..per_patch).map(move |k| patch as usize * per_patch + k);
+        let columns: Vec<usize> = patches.iter().flat_map(of_patch).collect();
+        let count = columns.len();
+        let examples = shapes.example_count;
+        let mut gram = Matrix::from_fn(count, count, |a, b| {
+            (0..examples).map(|e| coordinates[(e, columns[a])] * coordinates[(e, columns[b])]).sum()
+        });
+        let mean = (0..count).map(|k| gram[(k, k)]).sum::<f64>() / count as f64;
+        for k in 0..count {
+            gram[(k, k)] += FIELDS_APART * mean + f64::MIN_POSITIVE;
+        }
+        let weights =
+            solve_positive(&gram, &Matrix::from_fn(count, examples, |k, e| coordinates[(e, columns[k])]));
+        for &point in points {
+            let mut fields = vec![DVec3::ZERO; count];
+            for example in 0..examples {
+                let shape = shapes.at(example, point);
+                for (k, field) in fields.iter_mut().enumerate() {
+                    *field += weights[(k, example)] * shape;
+                }
+            }
+            let places = self.places[point].clone();
+            for (block, (patch, place)) in places.into_iter().enumerate() {
+                let size = self.fields[patch].len() / self.per_patch;
+                for k in 0..self.per_patch {
+                    self.fields[patch][k * size + place] = fields[block * self.per_patch + k];
+                }
+            }
+        }
+    }
+
+    /// Every field of unit length.
+    fn normalize(&mut self) {
+        for fields in &mut self.fields {
+            let size = fields.len() / self.per_patch;
+            for field in fields.chunks_exact_mut(size.max(1)) {
+                let length = field.iter().map(|value| value.length_squared()).sum::<f64>().sqrt();
+                if length > 0.0 {
+                    for value in field {
+                        *value /= length;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Principal components of what a patch does, weighted by its shares: `component × point of the patch`.
+fn principal_fields(shapes: &Shapes, patches: &Patches, patch: usize, count: usize) -> Vec<DVec3> {
+    let (points, mask) = (patches.points(patch), patches.mask(patch));
+    let examples = shapes.example_count;
+    let mut gram = Matrix::zeros(examples, examples);
+    for (&point, &share) in points.iter().zip(mask) {
+        let own: Vec<DVec3> = (0..examples).map(|e| share * shapes.at(e, point as usize)).collect();
+        for a in 0..examples {
+            for b in 0..=a {
+                gram[(a, b)] += own[a].dot(own[b]);
+            }
+        }
+    }
+    let gram = Matrix::from_fn(examples, examples, |a, b| gram[(a.max(b), a.min(b))]);
+    let (_, vectors) = symmetric_eigen(&gram);
+    let mut fields = vec![DVec3::ZERO; count * points.len()];
+    for k in 0..count.min(examples) {
+        let field = &mut fields[k * points.len()..(k + 1) * points.len()];
+        for (value, (&point, &share)) in field.iter_mut().zip(points.iter().zip(mask)) {
+            *value = (0..examples).map(|e| vectors[(e, k)] * share * shapes.at(e, point as usize)).sum();
+        }
+        let length = field.iter().map(|value| value.length_squared()).sum::<f64>().sqrt();
+        if length > 0.0 {
+            for value in field {
+                *value /= length;
+            }
+        }
+    }
+    fields
+}

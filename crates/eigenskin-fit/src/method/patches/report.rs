@@ -1,0 +1,50 @@
+//! What was learnt.
+
+use serde::Serialize;
+
+use super::kernel::PatchDriver;
+use crate::displacements::Observations;
+
+/// What patches tell.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PatchesReport {
+    /// what the fields leave of the displacements, relative, whatever drives them
+    pub rest_space_error: f64,
+    /// examples with displacements after skinning, which patches do not have
+    pub residuals_ignored: usize,
+    /// each patch of the skin that moves
+    pub patches: Vec<PatchReport>,
+}
+
+/// One patch.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PatchReport {
+    /// named after the joint that holds most of it
+    pub name: String,
+    /// joints and controls that drive it
+    pub drivers: Vec<String>,
+    /// how strongly they act together
+    pub strength: f64,
+    /// how much the most relevant ones stand out
+    pub power: i32,
+    /// share of the kernel's mean diagonal
+    pub smoothing: f64,
+    /// error of its coordinates in poses that are left out, relative
+    pub cross_validation: f64,
+}
+
+impl PatchReport {
+    pub(super) fn new(seen: &Observations, name: &str, driver: &PatchDriver) -> Self {
+        let mut drivers: Vec<String> =
+            driver.movers.iter().map(|mover| mover.name(&seen.rig).to_string()).collect();
+        drivers.dedup();
+        Self {
+            name: name.to_string(),
+            drivers,
+            strength: driver.strength,
+            power: driver.power,
+            smoothing: driver.smoothing,
+            cross_validation: driver.cross_validation,
+        }
+    }
+}
