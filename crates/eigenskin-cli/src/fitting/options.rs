@@ -69,7 +69,8 @@ pub enum Method {
     /// components per patch of the skin, over all joints that move it, alone and together: for poses that move
     /// many joints
     Patches,
-    /// tries the methods, kernels, smoothing and budgets, and takes what predicts left-out examples best
+    /// tries the methods but patches, kernels, smoothing and budgets, and takes what predicts left-out examples
+    /// best
     Auto,
 }
 

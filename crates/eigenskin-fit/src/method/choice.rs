@@ -1,6 +1,6 @@
 //! Choosing a method: what predicts left-out examples best.
 //!
-//! 1. Every method is tried on the same folds, on equal terms: none may move a vertex by more components than
+//! 1. Every method but patches is tried on the same folds, on equal terms: none may move a vertex by more components than
 //!    another.
 //! 2. Kernels, smoothing and budgets of the best one are tried after that; each must pay.
 
