@@ -42,6 +42,16 @@ pub fn turn_back(document: &mut Document, layout: &RigLayout, change: DAffine3) 
     let position = |value: Vec3| change.transform_point3(value.as_dvec3()).as_vec3();
     let displacement = |value: Vec3| change.transform_vector3(value.as_dvec3()).as_vec3();
     let (positions, targets) = geometry(document, layout)?;
+    // Accessors may name the same data again and again, or none at all.
+    let mut left = document.displacement_limit();
+    for &accessor in positions.iter().chain(&targets) {
+        let bytes = accessor::count(document, accessor)?.saturating_mul(2 * size_of::<Vec3>());
+        left = left.checked_sub(bytes).ok_or_else(|| {
+            GltfError::table(
+                "its quantised meshes would take too much memory; use the file before quantising",
+            )
+        })?;
+    }
     let directions =
         attributes(document, layout, &["NORMAL"])?.into_iter().chain(normal_changes(document, layout)?);
     for accessor in distinct(directions.filter(|accessor| !targets.contains(accessor))) {

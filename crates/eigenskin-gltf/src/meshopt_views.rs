@@ -18,8 +18,13 @@ pub fn decode_all(document: &mut Document) -> Result<(), GltfError> {
     if compressed.is_empty() {
         return Ok(());
     }
+    // Views may stand for the same bytes again and again.
+    let mut left = document.displacement_limit();
     for view in compressed {
         let bytes = decode(document, view)?;
+        left = left.checked_sub(bytes.len()).ok_or_else(|| {
+            GltfError::field(format!("bufferViews[{view}]"), "of a size that a file of this size can have")
+        })?;
         let start = document.append_bytes(&bytes)?;
         let entry = document.entry_mut("bufferViews", view)?;
         entry["byteOffset"] = start.into();

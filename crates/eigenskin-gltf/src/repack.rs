@@ -8,12 +8,21 @@ use super::document::Document;
 use super::error::GltfError;
 
 /// Drops buffer views that nothing names, and closes the gaps. Extensions name views by the same key, so those
-/// that we do not know keep theirs; extras are left alone.
+/// that we do not know keep theirs; extras are left alone. Where views overlap, so that their bytes apart would be
+/// more than there are, nothing is changed.
 pub fn drop_unused_views(document: &mut Document) -> Result<(), GltfError> {
     let mut used = BTreeSet::new();
     each_reference(&mut document.json, &mut |view| {
         used.extend(view.as_u64().map(|view| view as usize));
     });
+    let length = |&view: &usize| {
+        let length = document.array("bufferViews").get(view)?.get("byteLength")?.as_u64()?;
+        Some(length.saturating_add(3))
+    };
+    let apart = used.iter().filter_map(length).fold(0u64, u64::saturating_add);
+    if apart > document.binary.len() as u64 + 3 * used.len() as u64 {
+        return Ok(());
+    }
     let mut old_views = std::mem::take(document.array_mut("bufferViews")?);
     let old_binary = std::mem::take(&mut document.binary);
     let mut new_index = vec![None; old_views.len()];
@@ -87,5 +96,20 @@ mod tests {
         );
         assert_eq!(document.json["extras"], json!({"bufferView": 1}), "not ours to touch");
         assert_eq!((document.array("bufferViews").len(), document.binary.len()), (3, 20));
+    }
+
+    /// Bytes that many views share would become as many copies.
+    #[test]
+    fn overlapping_views_are_left_alone() {
+        let mut document = Document::new();
+        document.binary = vec![7; 1000];
+        let views: Vec<Value> = (0..50).map(|_| json!({"buffer": 0, "byteLength": 1000})).collect();
+        let accessors: Vec<Value> = (0..50).map(|view| json!({"bufferView": view})).collect();
+        document.json["bufferViews"] = views.into();
+        document.json["accessors"] = accessors.into();
+        document.record_length().unwrap();
+        let before = document.clone();
+        drop_unused_views(&mut document).unwrap();
+        assert_eq!(document, before);
     }
 }

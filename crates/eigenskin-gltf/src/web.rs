@@ -2,8 +2,9 @@
 //! (`KHR_mesh_quantization`).
 //!
 //! Positions and displacements of all meshes of the rig are whole multiples of one step, 1/65534 of the rig's
-//! longest extent, from its middle; scales of targets are chosen to fit (see [`halves`](super::halves)). Step and origin go into the inverse bind matrices, so that the skin is shown where
-//! it was: B′ = B·D, see [`mesh_space`](super::mesh_space). Normals are bytes, skin weights and keys 16 bits.
+//! longest extent, from its middle; scales of targets are chosen to fit (see [`halves`](super::halves)). Step
+//! and origin go into the inverse bind matrices, so that the skin is shown where it was: B′ = B·D, see
+//! [`mesh_space`](super::mesh_space). Normals are bytes, skin weights and keys 16 bits.
 
 use eigenskin_core::glam::{DAffine3, DMat3, DVec3, Vec3};
 use eigenskin_core::rig::Rig;
