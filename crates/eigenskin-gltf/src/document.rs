@@ -317,8 +317,11 @@ fn rebase(view: &mut Value, starts: &[(usize, usize)], place: &dyn Fn() -> Strin
     Ok(())
 }
 
-/// Whether a buffer has no bytes of its own: compressed views are decoded in its place.
+/// Whether a buffer has no bytes of its own: compressed views are decoded in its place, where they can be.
 fn stands_for_decoded(buffer: &Value) -> bool {
+    if !cfg!(feature = "meshopt") {
+        return false;
+    }
     let compression = buffer.get("extensions").and_then(|extensions| extensions.get(MESHOPT));
     compression.is_some_and(|compression| compression.get("fallback") == Some(&Value::Bool(true)))
 }
@@ -452,6 +455,16 @@ mod tests {
         }
         let reaching = gltf_with("data:;base64,AAAA", 2);
         assert!(matches!(Document::from_bytes(&reaching, None), Err(GltfError::Buffer { .. })));
+    }
+
+    /// A build that cannot decode must not take missing data for zeros.
+    #[cfg(not(feature = "meshopt"))]
+    #[test]
+    fn data_that_is_compressed_is_not_read_as_zeros() {
+        let json = json!({"asset": {"version": "2.0"}, "extensionsUsed": [MESHOPT],
+            "buffers": [{"byteLength": 4, "extensions": {MESHOPT: {"fallback": true}}}]});
+        let error = Document::from_bytes(json.to_string().as_bytes(), None).unwrap_err();
+        assert!(matches!(error, GltfError::Buffer { buffer: 0, .. }), "{error}");
     }
 
     #[test]

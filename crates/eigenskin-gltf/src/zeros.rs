@@ -2,8 +2,8 @@
 //!
 //! Sparse accessors without a buffer view are zero where they say nothing. Godot 3 takes the first view of the file
 //! for it, whatever it holds, so that has to be zeros. A view that they name would do as well for Godot, but
-//! Babylon writes the values of all accessors into one that they share, and programs on cgltf (gltfpack,
-//! Filament) misread values above one whose elements are not dense.
+//! Babylon writes the values of all accessors into one that they share, and gltfpack misreads values
+//! above one whose elements are not dense.
 
 use serde_json::{Value, json};
 

@@ -91,7 +91,7 @@ pub enum BakeError {
 }
 
 /// What deserves attention.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum BakeWarning {
     /// a clip of jumps has straight lines between its new keys
     StepsRamp {
@@ -104,8 +104,8 @@ pub enum BakeWarning {
     UnevenKeys,
     /// a point cache whose last frame comes early
     ShortLastStep {
-        /// seconds, in microseconds
-        microseconds: u64,
+        /// after how long
+        seconds: f64,
     },
     /// the folder has frames that were not written now
     OlderFrames {
@@ -127,10 +127,9 @@ impl fmt::Display for BakeWarning {
                 f,
                 "the keys are not equally far apart, but a point cache knows no times; choose a rate"
             ),
-            Self::ShortLastStep { microseconds } => write!(
+            Self::ShortLastStep { seconds } => write!(
                 f,
-                "the last frame comes after {:.4} s, earlier than the others, but a point cache knows no times",
-                1e-6 * *microseconds as f64
+                "the last frame comes after {seconds:.4} s, earlier than the others, but a point cache knows no times"
             ),
             Self::OlderFrames { folder } => {
                 write!(f, "{} also has frames of an earlier, longer motion", folder.display())

@@ -184,7 +184,7 @@ impl BakeOutcome {
         if outputs.pc2.is_some() && !self.motion.is_even() {
             warnings.push(BakeWarning::UnevenKeys);
         } else if let Some(seconds) = self.motion.short_last_step().filter(|_| outputs.pc2.is_some()) {
-            warnings.push(BakeWarning::ShortLastStep { microseconds: (1e6 * seconds).round() as u64 });
+            warnings.push(BakeWarning::ShortLastStep { seconds });
         }
         let (frames, rig) = (self.motion.poses.len(), self.model.rig());
         let begin_obj = |folder: &Path| ObjFrames::new(folder, rig.mesh().triangles(), frames);
