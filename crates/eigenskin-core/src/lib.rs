@@ -45,6 +45,7 @@ pub mod weights;
 
 pub mod articulation;
 pub mod bone_distance;
+pub mod contact;
 pub mod mover;
 pub mod reference;
 pub mod rig;

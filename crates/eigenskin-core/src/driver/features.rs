@@ -1,9 +1,10 @@
 //! What drivers look at: joint rotations and translations relative to a reference joint and to
-//! rest, and named controls.
+//! rest, named controls, and bones that press against each other.
 
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::DriverError;
+use crate::contact::{Capsule, CapsulePair};
 use crate::pose::{JointMotion, Pose, relative_motion};
 use crate::skeleton::Skeleton;
 
@@ -40,6 +41,8 @@ pub enum FeatureSource {
         /// its value at rest
         rest: f64,
     },
+    /// a bone that presses into another
+    Contact(CapsulePair),
 }
 
 /// How a joint's motion or a control's value is described and compared.
@@ -69,6 +72,8 @@ pub enum Representation {
     Translation,
     /// the value of a control
     Scalar,
+    /// depth times direction of what presses into a bone, rest shape's axes and unit
+    Overlap,
 }
 
 /// Factor of the difference of two feature values before it becomes a distance.
@@ -89,6 +94,8 @@ pub enum Measured {
     Joint(JointMotion),
     /// of a control, away from its default
     Control(f64),
+    /// of a bone that presses into another
+    Contact(DVec3),
 }
 
 impl FeatureGroup {
@@ -108,6 +115,16 @@ impl FeatureGroup {
         Self { source, representation: Representation::Scalar, weight: 1.0, scale: FeatureScale::One(1.0) }
     }
 
+    /// A bone that presses into another.
+    pub fn contact(pair: CapsulePair) -> Self {
+        Self {
+            source: FeatureSource::Contact(pair),
+            representation: Representation::Overlap,
+            weight: 1.0,
+            scale: FeatureScale::One(1.0),
+        }
+    }
+
     /// The same group with another scale.
     #[must_use]
     pub fn scaled(mut self, scale: FeatureScale) -> Self {
@@ -119,7 +136,7 @@ impl FeatureGroup {
     pub fn feature_count(&self) -> usize {
         match self.representation {
             Representation::Rotation | Representation::Swing { .. } => 4,
-            Representation::RotationVector | Representation::Translation => 3,
+            Representation::RotationVector | Representation::Translation | Representation::Overlap => 3,
             Representation::HingeAngle { .. } | Representation::Twist { .. } | Representation::Scalar => 1,
         }
     }
@@ -137,11 +154,12 @@ impl FeatureGroup {
             if index < count { Ok(()) } else { Err(DriverError::OutOfRange { what, index, count }) }
         };
         let is_scalar = matches!(self.representation, Representation::Scalar);
+        let is_overlap = matches!(self.representation, Representation::Overlap);
         match self.source {
             FeatureSource::Joint { joint, reference, reference_from_joint_at_rest } => {
                 in_range("joint", joint, joint_count)?;
                 in_range("joint", reference, joint_count)?;
-                if is_scalar || !reference_from_joint_at_rest.is_finite() {
+                if is_scalar || is_overlap || !reference_from_joint_at_rest.is_finite() {
                     return Err(DriverError::BadNumber { what: "joint features" });
                 }
             }
@@ -149,6 +167,18 @@ impl FeatureGroup {
                 in_range("control", control, control_count)?;
                 if !is_scalar || !rest.is_finite() {
                     return Err(DriverError::BadNumber { what: "control features" });
+                }
+            }
+            FeatureSource::Contact(CapsulePair { own, other, softness }) => {
+                in_range("joint", own.joint, joint_count)?;
+                in_range("joint", other.joint, joint_count)?;
+                let is_good = |capsule: Capsule| {
+                    let radius = capsule.radius;
+                    capsule.from.is_finite() && capsule.to.is_finite() && radius.is_finite() && radius >= 0.0
+                };
+                let is_soft = softness.is_finite() && softness > 0.0;
+                if !(is_overlap && is_good(own) && is_good(other) && is_soft) {
+                    return Err(DriverError::BadNumber { what: "capsules" });
                 }
             }
         }
@@ -170,7 +200,7 @@ impl FeatureGroup {
         Ok(())
     }
 
-    /// What a pose does to this group's joint or control.
+    /// What a pose does to what this group looks at.
     pub fn measure(&self, skeleton: &Skeleton, pose: &Pose) -> Measured {
         match self.source {
             FeatureSource::Joint { joint, reference, reference_from_joint_at_rest } => {
@@ -182,6 +212,7 @@ impl FeatureGroup {
                 ))
             }
             FeatureSource::Control { control, rest } => Measured::Control(pose.controls[control] - rest),
+            FeatureSource::Contact(pair) => Measured::Contact(pair.overlap(skeleton, pose)),
         }
     }
 
@@ -189,6 +220,7 @@ impl FeatureGroup {
     pub fn write_features(&self, measured: &Measured, out: &mut [f64]) {
         match *measured {
             Measured::Control(value) => out[0] = value,
+            Measured::Contact(overlap) => out.copy_from_slice(&overlap.to_array()),
             Measured::Joint(JointMotion { rotation, translation }) => match self.representation {
                 Representation::HingeAngle { axis } | Representation::Twist { axis } => {
                     out[0] = twist_angle(rotation, axis);
@@ -199,7 +231,8 @@ impl FeatureGroup {
                     out.copy_from_slice(&rotation_vector(rotation).to_array());
                 }
                 Representation::Translation => out.copy_from_slice(&translation.to_array()),
-                Representation::Scalar => out[0] = 0.0,
+                // Checked drivers have these of controls and contacts only.
+                Representation::Scalar | Representation::Overlap => out.fill(0.0),
             },
         }
     }

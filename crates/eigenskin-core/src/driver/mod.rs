@@ -206,16 +206,21 @@ impl Driver {
     /// [`scratch_count`](Self::scratch_count) numbers.
     pub fn evaluate(&self, skeleton: &Skeleton, pose: &Pose, scratch: &mut [f64], outputs: &mut [f64]) {
         let (features, linear) = scratch[..self.scratch_count()].split_at_mut(self.feature_count());
-        let mut feature = 0;
+        for (group, range) in self.group_slices() {
+            group.write_features(&group.measure(skeleton, pose), &mut features[range]);
+        }
+        self.write_linear(skeleton, pose, linear);
+        self.evaluate_features(features, linear, outputs);
+    }
+
+    /// Linear coordinates of a pose (`linear coordinate`).
+    pub fn write_linear(&self, skeleton: &Skeleton, pose: &Pose, linear: &mut [f64]) {
         let mut coordinate = 0;
         for group in &self.groups {
-            let motion = group.measure(skeleton, pose);
-            group.write_features(&motion, &mut features[feature..feature + group.feature_count()]);
-            group.write_linear(&motion, &mut linear[coordinate..coordinate + group.linear_count()]);
-            feature += group.feature_count();
-            coordinate += group.linear_count();
+            let own = coordinate..coordinate + group.linear_count();
+            coordinate = own.end;
+            group.write_linear(&group.measure(skeleton, pose), &mut linear[own]);
         }
-        self.evaluate_features(features, linear, outputs);
     }
 
     /// Numbers that [`evaluate`](Self::evaluate) writes while it works.

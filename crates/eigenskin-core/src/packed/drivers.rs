@@ -2,12 +2,15 @@
 //! centres are taken eight at a time, joints that several layers look at are measured once, and layers
 //! that see nothing new are left alone.
 
-use glam::{DAffine3, DQuat};
+use glam::{DAffine3, DQuat, DVec3};
 
+use super::subsets::ColumnValues;
 use super::{PackedModel, Path};
+use crate::contact::CapsulePair;
 use crate::driver::features::Measured;
-use crate::driver::{FeatureSource, Interpolant};
+use crate::driver::{FeatureGroup, FeatureSource, Interpolant};
 use crate::pose::{JointMotion, Pose, rotation_of};
+use crate::skeleton::Skeleton;
 
 /// The drivers of a model and what they saw last.
 #[derive(Debug)]
@@ -16,6 +19,10 @@ pub(super) struct DriverState {
     sources: Vec<Source>,
     /// `layer → feature group`: index into `sources`
     looked_at: Vec<Vec<usize>>,
+    /// `column of subsets`: index into `sources`
+    columns: Vec<usize>,
+    column_values: ColumnValues,
+    bones: PosedBones,
     /// `layer`: its features and linear coordinates of the last frame
     features: Vec<Vec<f64>>,
     /// as many as the widest layer has
@@ -34,7 +41,7 @@ struct Source {
     of: FeatureSource,
     /// inverse of the rotation at rest
     to_rest: DQuat,
-    /// where the reference joint and the joint were, or the control's value
+    /// where the reference joint and the joint were, the control's value, or the overlap
     seen: Seen,
     measured: Measured,
     has_changed: bool,
@@ -45,26 +52,33 @@ enum Seen {
     Nothing,
     Joints(DAffine3, DAffine3),
     Control(f64),
+    Contact(DVec3),
 }
 
 impl DriverState {
     pub fn new(packed: &PackedModel) -> Self {
         let mut sources: Vec<Source> = Vec::new();
-        let mut looked_at = Vec::new();
-        for (driver, _) in &packed.drivers {
-            let indices = driver.groups.iter().map(|group| {
-                sources.iter().position(|known| known.of == group.source).unwrap_or_else(|| {
-                    sources.push(Source::new(&group.source));
-                    sources.len() - 1
-                })
-            });
-            looked_at.push(indices.collect());
-        }
+        let mut source_of = |group: &FeatureGroup| {
+            sources.iter().position(|known| known.of == group.source).unwrap_or_else(|| {
+                sources.push(Source::new(&group.source));
+                sources.len() - 1
+            })
+        };
+        let columns = packed.subsets.groups().map(&mut source_of).collect();
+        // Layers of subsets look at columns.
+        let of_layer =
+            |layer: usize| if packed.subsets.has(layer) { &[] } else { &packed.drivers[layer].0.groups[..] };
+        let looked_at = (0..packed.drivers.len())
+            .map(|layer| of_layer(layer).iter().map(&mut source_of).collect())
+            .collect();
         let features: Vec<Vec<f64>> =
             packed.drivers.iter().map(|(driver, _)| vec![f64::NAN; driver.scratch_count()]).collect();
         Self {
+            bones: PosedBones::new(packed.rig.skeleton(), &sources),
             sources,
             looked_at,
+            columns,
+            column_values: ColumnValues::new(&packed.subsets),
             scratch: vec![0.0; features.iter().map(Vec::len).max().unwrap_or(0)],
             features,
             outputs: vec![0.0; packed.component_count],
@@ -85,14 +99,38 @@ impl DriverState {
     /// The coordinates for a pose.
     pub fn drive(&mut self, packed: &PackedModel, path: Path, pose: &Pose) {
         let skeleton = packed.rig.skeleton();
+        self.bones.look(skeleton, pose);
         for source in &mut self.sources {
-            source.look(skeleton.rest_from_joint(), pose);
+            source.look(skeleton, pose, &self.bones);
         }
+        let changed = |column: usize| {
+            let source = &self.sources[self.columns[column]];
+            source.has_changed.then_some(&source.measured)
+        };
+        packed.subsets.update(path, &mut self.column_values, changed);
         self.computed = 0;
         for (layer, (driver, first)) in packed.drivers.iter().enumerate() {
             let end = packed.drivers.get(layer + 1).map_or(packed.component_count, |(_, next)| *next);
             let looked_at = &self.looked_at[layer];
             if *first == end {
+                continue;
+            }
+            let outputs = &mut self.outputs[*first..end];
+            if packed.subsets.has(layer) {
+                if !self.is_first && !packed.subsets.has_changed(layer, &self.column_values) {
+                    continue;
+                }
+                packed.subsets.evaluate(path, layer, &mut self.column_values, outputs);
+                if let Interpolant::Rbf { tail, .. } = &driver.interpolant {
+                    let linear = &mut self.scratch[..driver.linear_count()];
+                    if driver.needs_linear() {
+                        driver.write_linear(skeleton, pose, linear);
+                    }
+                    tail.add_to(linear, outputs);
+                }
+                driver.clamp(outputs);
+                write(&mut self.coordinates[*first..end], outputs);
+                self.computed += 1;
                 continue;
             }
             if !self.is_first && !looked_at.iter().any(|&source| self.sources[source].has_changed) {
@@ -114,7 +152,6 @@ impl DriverState {
                 feature += group.feature_count();
                 coordinate += group.linear_count();
             }
-            let outputs = &mut self.outputs[*first..end];
             // Moving the whole character changes where joints are, not what drivers see of them.
             if *features == self.features[layer][..features.len()]
                 && *linear == self.features[layer][features.len()..]
@@ -132,9 +169,7 @@ impl DriverState {
                 }
                 _ => driver.evaluate_features(features, linear, outputs),
             }
-            for (coordinate, output) in self.coordinates[*first..end].iter_mut().zip(outputs) {
-                *coordinate = *output as f32;
-            }
+            write(&mut self.coordinates[*first..end], outputs);
             self.computed += 1;
         }
         self.is_first = false;
@@ -147,19 +182,20 @@ impl Source {
             FeatureSource::Joint { reference_from_joint_at_rest, .. } => {
                 rotation_of(reference_from_joint_at_rest.matrix3).inverse()
             }
-            FeatureSource::Control { .. } => DQuat::IDENTITY,
+            FeatureSource::Control { .. } | FeatureSource::Contact(_) => DQuat::IDENTITY,
         };
         let measured = Measured::Control(0.0);
         Self { of: source.clone(), to_rest, seen: Seen::Nothing, measured, has_changed: false }
     }
 
     /// Measures again what has moved.
-    fn look(&mut self, rest_from_joint: &[DAffine3], pose: &Pose) {
+    fn look(&mut self, skeleton: &Skeleton, pose: &Pose, bones: &PosedBones) {
         let now = match self.of {
             FeatureSource::Joint { joint, reference, .. } => {
                 Seen::Joints(pose.world_from_joint[reference], pose.world_from_joint[joint])
             }
             FeatureSource::Control { control, .. } => Seen::Control(pose.controls[control]),
+            FeatureSource::Contact(ref pair) => Seen::Contact(bones.overlap(pair)),
         };
         self.has_changed = now != self.seen;
         if !self.has_changed {
@@ -174,12 +210,57 @@ impl Source {
                 let moved = reference_from_joint.translation - reference_from_joint_at_rest.translation;
                 Measured::Joint(JointMotion {
                     rotation: self.to_rest * rotation_of(reference_from_joint.matrix3),
-                    translation: rest_from_joint[*reference].matrix3 * moved,
+                    translation: skeleton.rest_from_joint()[*reference].matrix3 * moved,
                 })
             }
             (FeatureSource::Control { rest, .. }, Seen::Control(value)) => Measured::Control(value - rest),
+            (FeatureSource::Contact(_), Seen::Contact(overlap)) => Measured::Contact(*overlap),
             _ => self.measured,
         };
         self.seen = now;
+    }
+}
+
+/// Bones that may touch, where they are in a pose.
+#[derive(Debug)]
+struct PosedBones {
+    /// joints of bones that may touch
+    joints: Vec<usize>,
+    /// `joint`
+    posed_from_rest: Vec<DAffine3>,
+    /// `joint`
+    rest_from_posed: Vec<DAffine3>,
+}
+
+impl PosedBones {
+    fn new(skeleton: &Skeleton, sources: &[Source]) -> Self {
+        let pair = |source: &Source| match source.of {
+            FeatureSource::Contact(pair) => vec![pair.own.joint, pair.other.joint],
+            _ => Vec::new(),
+        };
+        let mut joints: Vec<usize> = sources.iter().flat_map(pair).collect();
+        joints.sort_unstable();
+        joints.dedup();
+        let count = if joints.is_empty() { 0 } else { skeleton.joint_count() };
+        let at_rest = vec![DAffine3::IDENTITY; count];
+        Self { joints, posed_from_rest: at_rest.clone(), rest_from_posed: at_rest }
+    }
+
+    fn look(&mut self, skeleton: &Skeleton, pose: &Pose) {
+        for &joint in &self.joints {
+            let posed_from_rest = pose.world_from_joint[joint] * skeleton.joints()[joint].joint_from_rest;
+            self.posed_from_rest[joint] = posed_from_rest;
+            self.rest_from_posed[joint] = posed_from_rest.inverse();
+        }
+    }
+
+    fn overlap(&self, pair: &CapsulePair) -> DVec3 {
+        pair.overlap_of(self.rest_from_posed[pair.own.joint], self.posed_from_rest[pair.other.joint])
+    }
+}
+
+fn write(coordinates: &mut [f32], outputs: &[f64]) {
+    for (coordinate, output) in coordinates.iter_mut().zip(outputs) {
+        *coordinate = *output as f32;
     }
 }

@@ -18,6 +18,7 @@ mod pack;
 mod radial;
 mod scalar;
 mod storage;
+mod subsets;
 #[cfg(feature = "rayon")]
 mod threads;
 
@@ -42,6 +43,7 @@ use lanes::Lanes;
 use order::Mover;
 use radial::RadialTable;
 use storage::Displacements;
+use subsets::SubsetTables;
 
 /// How displacements are stored. Rest shape, normals and skin weights are always `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -118,6 +120,7 @@ pub struct PackedModel {
     drivers: Vec<(Driver, usize)>,
     /// `layer`: its kernels in rows, if it has any
     radial: Vec<Option<RadialTable>>,
+    subsets: SubsetTables,
     component_count: usize,
     tables: Tables,
     displacements: Displacements,

@@ -9,6 +9,7 @@ use super::lanes::{Block, LANES, Lanes};
 use super::order::{Mover, Needs, OrderedGroup, order};
 use super::radial::RadialTable;
 use super::storage::{Displacements, Fields, Stored, StoredBlock, decoded_number};
+use super::subsets::SubsetTables;
 use super::{
     AfterPart, Coordinate, Group, PIECE, PackParams, PackReport, PackedModel, Span, Storage, Tables,
 };
@@ -58,6 +59,7 @@ pub(super) fn pack(model: &Model, skinning: BaseSkinning, params: PackParams) ->
         skinning,
         drivers,
         radial,
+        subsets: SubsetTables::new(model.layers().iter().map(|layer| &layer.driver)),
         component_count,
         tables,
         displacements,

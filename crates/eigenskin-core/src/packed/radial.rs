@@ -11,103 +11,69 @@ use super::Path;
 use crate::driver::{Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation};
 
 /// Centres in a row.
-const ROW: usize = 8;
-type Row = [f64; ROW];
+pub(super) const ROW: usize = 8;
+pub(super) type Row = [f64; ROW];
 
 /// The kernel values of one radial driver.
 #[derive(Debug)]
 pub(super) struct RadialTable {
     kernel: Kernel,
     combine: Combine,
-    groups: Vec<GroupTable>,
+    /// with the features of each
+    groups: Vec<(Range<usize>, GroupTable)>,
     centre_count: usize,
     /// `row`: 1/width²
     inverse_squares: Vec<Row>,
 }
 
+/// The centres of one feature group.
 #[derive(Debug)]
-struct GroupTable {
+pub(super) struct GroupTable {
     group: FeatureGroup,
-    features: Range<usize>,
     /// rotations are compared by angle, all else by difference
     is_rotation: bool,
     /// what a squared angle is multiplied with; differences carry it already
     factor: f64,
     /// `feature × row`; of vectors scaled and weighted
     centres: Vec<Row>,
-    /// `row`: kernel values of rest, which products subtract
+    /// `row`: kernel values of rest
     at_rest: Vec<Row>,
-    /// how much the group matters among subsets
-    amount: f64,
+}
+
+/// Rows of a number per centre, filled up with the last one.
+pub(super) fn rows_of(count: usize, value: impl Fn(usize) -> f64) -> Vec<Row> {
+    let at = |row: usize, i: usize| value((row * ROW + i).min(count - 1));
+    (0..count.div_ceil(ROW)).map(|row| std::array::from_fn(|i| at(row, i))).collect()
 }
 
 impl RadialTable {
-    /// The table of a driver; `None` if it is not a radial one.
+    /// The table of a driver; `None` if it is not a radial one, or one of subsets, which have their own.
     pub fn new(driver: &Driver) -> Option<Self> {
         let Interpolant::Rbf { kernel, centres, widths, .. } = &driver.interpolant else { return None };
+        if driver.combine == Combine::Subsets {
+            return None;
+        }
         let feature_count = driver.feature_count();
-        let rows = widths.len().div_ceil(ROW);
-        // Rows are filled up with copies of the last centre, which are then not looked at.
-        let centre_at = |place: usize| place.min(widths.len() - 1);
-        let row_of = |row: usize, value: &dyn Fn(usize) -> f64| -> Row {
-            std::array::from_fn(|i| value(centre_at(row * ROW + i)))
-        };
         let mut first = 0;
-        let is_subsets = driver.combine == Combine::Subsets;
-        let groups = driver
-            .groups
-            .iter()
-            .map(|group| {
-                let amount = group.weight;
-                // Among subsets the weight is no factor of distances.
-                let group = &FeatureGroup { weight: if is_subsets { 1.0 } else { amount }, ..group.clone() };
-                let features = first..first + group.feature_count();
-                first = features.end;
-                let is_rotation =
-                    matches!(group.representation, Representation::Rotation | Representation::Swing { .. });
-                let of_centre = |centre: usize| {
-                    let mut own = centres[centre * feature_count..][features.clone()].to_vec();
-                    if !is_rotation {
-                        group.scale_and_weigh(&mut own);
-                    }
-                    own
-                };
-                let table = (0..features.len())
-                    .flat_map(|feature| (0..rows).map(move |row| (feature, row)))
-                    .map(|(feature, row)| row_of(row, &|centre| of_centre(centre)[feature]))
-                    .collect();
-                let weight = group.weight.sqrt();
-                let at_rest = |centre: usize| {
-                    let distance =
-                        group.distance_to_rest(&centres[centre * feature_count..][features.clone()]);
-                    kernel.value(weight * distance, widths[centre])
-                };
-                GroupTable {
-                    factor: group.weight * group.angle_factor().powi(2),
-                    is_rotation,
-                    centres: table,
-                    at_rest: (0..rows).map(|row| row_of(row, &at_rest)).collect(),
-                    group: group.clone(),
-                    features: features.clone(),
-                    amount,
-                }
-            })
-            .collect();
+        let table_of = |group: &FeatureGroup| {
+            let features = first..first + group.feature_count();
+            first = features.end;
+            let of_centre = |centre: usize| &centres[centre * feature_count..][features.clone()];
+            (features.clone(), GroupTable::new(group, *kernel, widths, of_centre))
+        };
         Some(Self {
             kernel: *kernel,
             combine: driver.combine,
-            groups,
+            groups: driver.groups.iter().map(table_of).collect(),
             centre_count: widths.len(),
-            inverse_squares: (0..rows).map(|row| row_of(row, &|centre| widths[centre].powi(-2))).collect(),
+            inverse_squares: rows_of(widths.len(), |centre| widths[centre].powi(-2)),
         })
     }
 
     /// Adds what the centres contribute to `outputs` for given features.
     pub fn add(&self, path: Path, features: &mut [f64], coefficients: &[f64], outputs: &mut [f64]) {
-        for group in &self.groups {
-            if !group.is_rotation {
-                group.group.scale_and_weigh(&mut features[group.features.clone()]);
-            }
+        for (own, group) in &self.groups {
+            group.prepare(&mut features[own.clone()]);
         }
         #[cfg(target_arch = "x86_64")]
         if path == Path::Avx2 {
@@ -138,18 +104,19 @@ impl RadialTable {
             match self.combine {
                 Combine::Distance => {
                     let mut squared = [0.0; ROW];
-                    for group in &self.groups {
-                        group.add_squared::<FUSED>(row, rows, features, &mut squared);
+                    for (own, group) in &self.groups {
+                        group.add_squared::<FUSED>(row, rows, &features[own.clone()], &mut squared);
                     }
                     for i in 0..ROW {
                         squared[i] *= scale[i];
                     }
                     value = kernel_of_square::<FUSED>(self.kernel, &squared);
                 }
-                Combine::Product => {
-                    for group in &self.groups {
+                // Those of subsets have tables of their own.
+                Combine::Product | Combine::Subsets => {
+                    for (own, group) in &self.groups {
                         let mut squared = [0.0; ROW];
-                        group.add_squared::<FUSED>(row, rows, features, &mut squared);
+                        group.add_squared::<FUSED>(row, rows, &features[own.clone()], &mut squared);
                         for i in 0..ROW {
                             squared[i] *= scale[i];
                         }
@@ -157,28 +124,6 @@ impl RadialTable {
                         for i in 0..ROW {
                             value[i] *= here[i] - group.at_rest[row][i];
                         }
-                    }
-                }
-                Combine::Subsets => {
-                    for group in &self.groups {
-                        let mut squared = [0.0; ROW];
-                        group.add_squared::<FUSED>(row, rows, features, &mut squared);
-                        let to_rest = group.squared_to_rest(features);
-                        let mut from_rest = [to_rest; ROW];
-                        for i in 0..ROW {
-                            squared[i] *= scale[i];
-                            from_rest[i] *= scale[i];
-                        }
-                        let here = kernel_of_square::<FUSED>(self.kernel, &squared);
-                        let away = kernel_of_square::<FUSED>(self.kernel, &from_rest);
-                        let nothing = self.kernel.value(0.0, 1.0);
-                        for i in 0..ROW {
-                            let moved = here[i] - away[i] - group.at_rest[row][i] + nothing;
-                            value[i] *= plus_times::<FUSED>(1.0, group.amount, moved);
-                        }
-                    }
-                    for value in &mut value {
-                        *value -= 1.0;
                     }
                 }
             }
@@ -197,10 +142,80 @@ impl RadialTable {
 }
 
 impl GroupTable {
+    /// The table of a group whose features at a centre are `of_centre`.
+    pub fn new<'a>(
+        group: &FeatureGroup,
+        kernel: Kernel,
+        widths: &[f64],
+        of_centre: impl Fn(usize) -> &'a [f64],
+    ) -> Self {
+        let is_rotation =
+            matches!(group.representation, Representation::Rotation | Representation::Swing { .. });
+        let weighted = |centre: usize| {
+            let mut own = of_centre(centre).to_vec();
+            if !is_rotation {
+                group.scale_and_weigh(&mut own);
+            }
+            own
+        };
+        let weight = group.weight.sqrt();
+        let at_rest =
+            |centre: usize| kernel.value(weight * group.distance_to_rest(of_centre(centre)), widths[centre]);
+        Self {
+            group: group.clone(),
+            is_rotation,
+            factor: group.weight * group.angle_factor().powi(2),
+            centres: (0..group.feature_count())
+                .flat_map(|feature| rows_of(widths.len(), |centre| weighted(centre)[feature]))
+                .collect(),
+            at_rest: rows_of(widths.len(), at_rest),
+        }
+    }
+
+    /// Scales features, so that differences of two are weighted distances.
+    #[inline(always)]
+    pub fn prepare(&self, features: &mut [f64]) {
+        if !self.is_rotation {
+            self.group.scale_and_weigh(features);
+        }
+    }
+
+    /// Whether prepared features are those of rest.
+    pub fn is_at_rest(&self, features: &[f64]) -> bool {
+        self.squared_to_rest(features) == 0.0
+    }
+
+    /// φ(pose, centre) − φ(pose, rest) − φ(rest, centre) + φ(0) of prepared features for a row of centres: zero
+    /// where either is at rest.
+    #[inline(always)]
+    pub fn moved<const FUSED: bool>(
+        &self,
+        kernel: Kernel,
+        row: usize,
+        rows: usize,
+        features: &[f64],
+        inverse_squares: &Row,
+    ) -> Row {
+        let mut squared = [0.0; ROW];
+        self.add_squared::<FUSED>(row, rows, features, &mut squared);
+        let mut from_rest = [self.squared_to_rest(features); ROW];
+        for i in 0..ROW {
+            squared[i] *= inverse_squares[i];
+            from_rest[i] *= inverse_squares[i];
+        }
+        let here = kernel_of_square::<FUSED>(kernel, &squared);
+        let away = kernel_of_square::<FUSED>(kernel, &from_rest);
+        let nothing = kernel.value(0.0, 1.0);
+        let mut moved = [0.0; ROW];
+        for i in 0..ROW {
+            moved[i] = here[i] - away[i] - self.at_rest[row][i] + nothing;
+        }
+        moved
+    }
+
     /// The squared distance of a pose from rest.
     #[inline(always)]
     fn squared_to_rest(&self, features: &[f64]) -> f64 {
-        let features = &features[self.features.clone()];
         if self.is_rotation {
             self.group.distance_to_rest(features).powi(2)
         } else {
@@ -212,7 +227,6 @@ impl GroupTable {
     /// Adds the weighted squared distances from a row of centres.
     #[inline(always)]
     fn add_squared<const FUSED: bool>(&self, row: usize, rows: usize, features: &[f64], squared: &mut Row) {
-        let features = &features[self.features.clone()];
         if !self.is_rotation {
             for (feature, &value) in features.iter().enumerate() {
                 let centres = &self.centres[feature * rows + row];
@@ -387,7 +401,7 @@ fn horner<const FUSED: bool, const TERMS: usize>(coefficients: &[f64; TERMS], x:
 
 /// sum + a · b; fused only where the processor does that in one instruction.
 #[inline(always)]
-fn plus_times<const FUSED: bool>(sum: f64, a: f64, b: f64) -> f64 {
+pub(super) fn plus_times<const FUSED: bool>(sum: f64, a: f64, b: f64) -> f64 {
     if FUSED { a.mul_add(b, sum) } else { a * b + sum }
 }
 

@@ -64,6 +64,10 @@ impl Names {
                 FeatureSource::Control { control, .. } => {
                     names.control(control)?;
                 }
+                FeatureSource::Contact(pair) => {
+                    names.joint(pair.own.joint)?;
+                    names.joint(pair.other.joint)?;
+                }
             }
         }
         let size = source.mesh().size();
@@ -122,6 +126,11 @@ impl Names {
                 }
                 FeatureSource::Control { control, .. } => {
                     *control = self.controls[*control].clone().unwrap_or(*control);
+                }
+                FeatureSource::Contact(pair) => {
+                    for capsule in [&mut pair.own, &mut pair.other] {
+                        capsule.joint = self.joints[capsule.joint].clone().unwrap_or(capsule.joint);
+                    }
                 }
             }
         }

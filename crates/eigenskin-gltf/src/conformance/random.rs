@@ -222,7 +222,7 @@ fn features(random: &mut Random, group: &FeatureGroup) -> Vec<f64> {
         Representation::Swing { axis } => {
             eigenskin_core::driver::features::swing(random.rotation(0.8), axis).to_array().to_vec()
         }
-        Representation::Translation => random.vector(0.05).to_array().to_vec(),
+        Representation::Translation | Representation::Overlap => random.vector(0.05).to_array().to_vec(),
         Representation::RotationVector => random.vector(0.8).to_array().to_vec(),
         Representation::HingeAngle { .. } | Representation::Twist { .. } | Representation::Scalar => {
             vec![random.between(-0.8, 0.8)]

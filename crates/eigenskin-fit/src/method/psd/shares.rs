@@ -118,7 +118,7 @@ fn group_weights(lesson: &Lesson<'_>, space: &MeasuredSpace, prototype: usize) -
         FeatureSource::Joint { joint, reference, .. } => {
             least + (1.0 - least) * (pattern[*joint] + pattern[*reference]).min(1.0)
         }
-        FeatureSource::Control { .. } => 1.0,
+        FeatureSource::Control { .. } | FeatureSource::Contact(_) => 1.0,
     };
     space.all.groups.iter().map(|group| weight(&group.source)).collect()
 }
