@@ -1,6 +1,8 @@
 //! Drivers and stages in the eigenskin table: one mirror type per type of the core, joints and
-//! controls by name.
+//! controls by name. What drivers look at, and its values at their centres, stand in one list of the model: many
+//! drivers compare the same poses.
 
+use eigenskin_core::contact::{Capsule, CapsulePair};
 use eigenskin_core::driver::{
     Clamp, Combine, Driver, FeatureGroup, FeatureScale, FeatureSource, Interpolant, Kernel, Representation,
     Tail,
@@ -11,6 +13,9 @@ use eigenskin_core::rig::Rig;
 use serde::{Deserialize, Serialize};
 
 use super::error::GltfError;
+
+/// Numbers of a feature group at a centre, at most.
+const MOST_NUMBERS: usize = 4;
 
 /// A driver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -49,12 +54,42 @@ pub enum FrameEntry {
     HeaviestJoint,
 }
 
+/// A feature group of a driver and how much it counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct GroupEntry {
+    /// index into the model's features
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    feature: Option<usize>,
+    weight: f64,
+    /// what is looked at, in files of versions 1 and 2; centres stand in the interpolant there
+    #[serde(flatten)]
+    own: OwnGroupEntry,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct OwnGroupEntry {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source: Option<SourceEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    representation: Option<RepresentationEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scale: Option<ScaleEntry>,
+}
+
+/// Something that drivers look at.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FeatureEntry {
     source: SourceEntry,
     representation: RepresentationEntry,
-    weight: f64,
     scale: ScaleEntry,
+    /// number of centres
+    centres: usize,
+    /// centres whose values are listed, where most are zero; else all are
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    at: Option<Vec<usize>>,
+    /// `listed centre × number`
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    values: Vec<f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -70,6 +105,20 @@ enum SourceEntry {
         control: String,
         rest: f64,
     },
+    Contact {
+        own: CapsuleEntry,
+        other: CapsuleEntry,
+        softness: f64,
+    },
+}
+
+/// A bone as a capsule, rest shape's space and unit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct CapsuleEntry {
+    joint: String,
+    from: [f64; 3],
+    to: [f64; 3],
+    radius: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -82,6 +131,7 @@ enum RepresentationEntry {
     RotationVector,
     Translation,
     Scalar,
+    Overlap,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -110,9 +160,26 @@ enum CombineEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 enum InterpolantEntry {
-    Rbf { kernel: String, centres: Vec<f64>, widths: Vec<f64>, coefficients: Vec<f64>, tail: TailEntry },
-    Shepard { centres: Vec<f64>, values: Vec<f64>, power: f64, epsilon: f64 },
-    Linear { coefficients: Vec<f64> },
+    Rbf {
+        kernel: String,
+        /// of files of versions 1 and 2
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        centres: Vec<f64>,
+        widths: Vec<f64>,
+        coefficients: Vec<f64>,
+        tail: TailEntry,
+    },
+    Shepard {
+        /// of files of versions 1 and 2
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        centres: Vec<f64>,
+        values: Vec<f64>,
+        power: f64,
+        epsilon: f64,
+    },
+    Linear {
+        coefficients: Vec<f64>,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -131,10 +198,27 @@ enum ClampEntry {
 }
 
 impl DriverEntry {
-    /// The entry of a driver of `rig`.
-    pub fn new(driver: &Driver, rig: &Rig) -> Self {
+    /// The entry of a driver of `rig`; what it looks at joins `features`.
+    pub fn new(driver: &Driver, rig: &Rig, features: &mut Vec<FeatureEntry>) -> Self {
+        let centres = match &driver.interpolant {
+            Interpolant::Rbf { centres, .. } | Interpolant::Shepard { centres, .. } => centres.as_slice(),
+            Interpolant::Linear { .. } => &[],
+        };
+        let mut first = 0;
+        let groups = driver.groups.iter().map(|group| {
+            let own = first..first + group.feature_count();
+            first = own.end;
+            let of_centres =
+                centres.chunks_exact(driver.feature_count()).map(|centre| &centre[own.clone()]).collect();
+            let entry = FeatureEntry::new(group, of_centres, rig);
+            let feature = features.iter().position(|known| *known == entry).unwrap_or_else(|| {
+                features.push(entry);
+                features.len() - 1
+            });
+            GroupEntry { feature: Some(feature), weight: group.weight, own: OwnGroupEntry::default() }
+        });
         Self {
-            groups: driver.groups.iter().map(|group| GroupEntry::new(group, rig)).collect(),
+            groups: groups.collect(),
             combine: match driver.combine {
                 Combine::Distance => CombineEntry::Distance,
                 Combine::Product => CombineEntry::Product,
@@ -148,36 +232,52 @@ impl DriverEntry {
         }
     }
 
+    /// Memory that the centres from shared features take at most; a damaged file may name any number.
+    pub fn centre_bytes(&self, features: &[FeatureEntry]) -> usize {
+        let named = self.groups.iter().filter_map(|group| features.get(group.feature?));
+        let of = |feature: &FeatureEntry| feature.centres.saturating_mul(2 * MOST_NUMBERS * size_of::<f64>());
+        named.map(of).fold(0, usize::saturating_add)
+    }
+
     /// Rounds the long lists of numbers to nine digits.
     pub fn shorten(&mut self) {
         let lists: Vec<&mut Vec<f64>> = match &mut self.interpolant {
-            InterpolantEntry::Rbf { centres, widths, coefficients, tail, .. } => {
+            InterpolantEntry::Rbf { widths, coefficients, tail, .. } => {
                 let tail = match tail {
                     TailEntry::None => None,
                     TailEntry::Constant { coefficients } | TailEntry::Linear { coefficients } => {
                         Some(coefficients)
                     }
                 };
-                [centres, widths, coefficients].into_iter().chain(tail).collect()
+                [widths, coefficients].into_iter().chain(tail).collect()
             }
-            InterpolantEntry::Shepard { centres, values, .. } => vec![centres, values],
+            InterpolantEntry::Shepard { values, .. } => vec![values],
             InterpolantEntry::Linear { coefficients } => vec![coefficients],
         };
         for value in lists.into_iter().flatten() {
-            *value = format!("{value:.8e}").parse().unwrap_or(*value);
+            shorten(value);
         }
     }
 
-    /// The driver, for `rig`.
-    pub fn to_driver(&self, rig: &Rig) -> Result<Driver, GltfError> {
+    /// The driver, for `rig`, of a model that looks at `features`.
+    pub fn to_driver(&self, rig: &Rig, features: &[FeatureEntry]) -> Result<Driver, GltfError> {
+        let shared = self.groups.iter().map(|group| group.shared(features)).collect::<Result<Vec<_>, _>>()?;
+        let groups = self.groups.iter().zip(&shared).map(|(group, shared)| group.to_group(*shared, rig));
+        let groups: Vec<FeatureGroup> = groups.collect::<Result<_, _>>()?;
+        let mut interpolant = self.interpolant.to_interpolant()?;
+        if let (Some(shared), Interpolant::Rbf { centres, .. } | Interpolant::Shepard { centres, .. }) =
+            (shared.into_iter().collect::<Option<Vec<_>>>(), &mut interpolant)
+        {
+            *centres = centres_of(&shared, &groups)?;
+        }
         Ok(Driver {
-            groups: self.groups.iter().map(|group| group.to_group(rig)).collect::<Result<_, _>>()?,
+            groups,
             combine: match self.combine {
                 CombineEntry::Distance => Combine::Distance,
                 CombineEntry::Product => Combine::Product,
                 CombineEntry::Subsets => Combine::Subsets,
             },
-            interpolant: self.interpolant.to_interpolant()?,
+            interpolant,
             clamp: match self.clamp.clone() {
                 ClampEntry::None => Clamp::None,
                 ClampEntry::Range { lowest, highest } => Clamp::Range { lowest, highest },
@@ -216,8 +316,9 @@ impl StageEntry {
     }
 }
 
-impl GroupEntry {
-    fn new(group: &FeatureGroup, rig: &Rig) -> Self {
+impl FeatureEntry {
+    /// The entry of a group with these values at the centres.
+    fn new(group: &FeatureGroup, of_centres: Vec<&[f64]>, rig: &Rig) -> Self {
         let source = match &group.source {
             FeatureSource::Joint { joint, reference, reference_from_joint_at_rest } => SourceEntry::Joint {
                 joint: joint_name(rig, *joint),
@@ -227,6 +328,11 @@ impl GroupEntry {
             FeatureSource::Control { control, rest } => {
                 SourceEntry::Control { control: rig.controls()[*control].name.clone(), rest: *rest }
             }
+            FeatureSource::Contact(CapsulePair { own, other, softness }) => SourceEntry::Contact {
+                own: CapsuleEntry::new(own, rig),
+                other: CapsuleEntry::new(other, rig),
+                softness: *softness,
+            },
         };
         let representation = match group.representation {
             Representation::HingeAngle { axis } => RepresentationEntry::HingeAngle { axis: axis.to_array() },
@@ -236,17 +342,95 @@ impl GroupEntry {
             Representation::RotationVector => RepresentationEntry::RotationVector,
             Representation::Translation => RepresentationEntry::Translation,
             Representation::Scalar => RepresentationEntry::Scalar,
+            Representation::Overlap => RepresentationEntry::Overlap,
         };
         let scale = match group.scale {
             FeatureScale::One(factor) => ScaleEntry::One { factor },
             FeatureScale::PerAxis(factors) => ScaleEntry::PerAxis { factors: factors.to_array() },
             FeatureScale::Matrix(m) => ScaleEntry::Matrix { rows: m.transpose().to_cols_array_2d() },
         };
-        Self { source, representation, weight: group.weight, scale }
+        let centres = of_centres.len();
+        let is_moved = |values: &[f64]| values.iter().any(|value| *value != 0.0);
+        let moved: Vec<usize> = (0..centres).filter(|&centre| is_moved(of_centres[centre])).collect();
+        let (at, listed) = if moved.len() * 2 < centres {
+            let listed = moved.iter().map(|&centre| of_centres[centre]).collect();
+            (Some(moved), listed)
+        } else {
+            (None, of_centres)
+        };
+        Self { source, representation, scale, centres, at, values: listed.concat() }
     }
 
-    fn to_group(&self, rig: &Rig) -> Result<FeatureGroup, GltfError> {
-        let source = match &self.source {
+    /// Rounds the list of numbers to nine digits.
+    pub fn shorten(&mut self) {
+        self.values.iter_mut().for_each(shorten);
+    }
+
+    /// `centre × number`, `count` numbers each.
+    fn at_centres(&self, count: usize) -> Result<Vec<f64>, GltfError> {
+        let listed = self.at.as_ref().map_or(self.centres, Vec::len);
+        if self.values.len() != listed.saturating_mul(count) {
+            return Err(GltfError::table(format!(
+                "a feature has {} values for {listed} centres of {count} numbers",
+                self.values.len()
+            )));
+        }
+        let Some(at) = &self.at else { return Ok(self.values.clone()) };
+        let mut values = vec![0.0; self.centres * count];
+        for (&centre, own) in at.iter().zip(self.values.chunks_exact(count)) {
+            let place = values.chunks_exact_mut(count).nth(centre).ok_or_else(|| {
+                GltfError::table(format!("a feature names centre {centre} of {}", self.centres))
+            })?;
+            place.copy_from_slice(own);
+        }
+        Ok(values)
+    }
+}
+
+impl CapsuleEntry {
+    fn new(capsule: &Capsule, rig: &Rig) -> Self {
+        Self {
+            joint: joint_name(rig, capsule.joint),
+            from: capsule.from.to_array(),
+            to: capsule.to.to_array(),
+            radius: capsule.radius,
+        }
+    }
+
+    fn to_capsule(&self, rig: &Rig) -> Result<Capsule, GltfError> {
+        Ok(Capsule {
+            joint: joint_index(rig, &self.joint)?,
+            from: DVec3::from_array(self.from),
+            to: DVec3::from_array(self.to),
+            radius: self.radius,
+        })
+    }
+}
+
+impl GroupEntry {
+    /// The feature that the group names; none in files of versions 1 and 2.
+    fn shared<'a>(&self, features: &'a [FeatureEntry]) -> Result<Option<&'a FeatureEntry>, GltfError> {
+        let Some(index) = self.feature else { return Ok(None) };
+        let found = features.get(index).ok_or_else(|| {
+            GltfError::table(format!("a driver names feature {index}, but there are only {}", features.len()))
+        });
+        found.map(Some)
+    }
+
+    fn to_group(&self, shared: Option<&FeatureEntry>, rig: &Rig) -> Result<FeatureGroup, GltfError> {
+        let (source, representation, scale) = match (shared, &self.own) {
+            (Some(shared), _) => (&shared.source, &shared.representation, &shared.scale),
+            (
+                None,
+                OwnGroupEntry {
+                    source: Some(source),
+                    representation: Some(representation),
+                    scale: Some(scale),
+                },
+            ) => (source, representation, scale),
+            (None, _) => return Err(GltfError::table("a driver does not say what it looks at".to_string())),
+        };
+        let source = match source {
             SourceEntry::Joint { joint, reference, reference_from_joint_at_rest } => FeatureSource::Joint {
                 joint: joint_index(rig, joint)?,
                 reference: joint_index(rig, reference)?,
@@ -261,9 +445,14 @@ impl GroupEntry {
                 })?;
                 FeatureSource::Control { control, rest: *rest }
             }
+            SourceEntry::Contact { own, other, softness } => FeatureSource::Contact(CapsulePair {
+                own: own.to_capsule(rig)?,
+                other: other.to_capsule(rig)?,
+                softness: *softness,
+            }),
         };
         let axis = |axis: &[f64; 3]| DVec3::from_array(*axis);
-        let representation = match &self.representation {
+        let representation = match representation {
             RepresentationEntry::HingeAngle { axis: a } => Representation::HingeAngle { axis: axis(a) },
             RepresentationEntry::Rotation => Representation::Rotation,
             RepresentationEntry::Swing { axis: a } => Representation::Swing { axis: axis(a) },
@@ -271,8 +460,9 @@ impl GroupEntry {
             RepresentationEntry::RotationVector => Representation::RotationVector,
             RepresentationEntry::Translation => Representation::Translation,
             RepresentationEntry::Scalar => Representation::Scalar,
+            RepresentationEntry::Overlap => Representation::Overlap,
         };
-        let scale = match &self.scale {
+        let scale = match scale {
             ScaleEntry::One { factor } => FeatureScale::One(*factor),
             ScaleEntry::PerAxis { factors } => FeatureScale::PerAxis(DVec3::from_array(*factors)),
             ScaleEntry::Matrix { rows } => FeatureScale::Matrix(DMat3::from_cols_array_2d(rows).transpose()),
@@ -281,12 +471,36 @@ impl GroupEntry {
     }
 }
 
+/// The centres of a driver's groups, `centre × feature`, from the features that they share with others.
+fn centres_of(shared: &[&FeatureEntry], groups: &[FeatureGroup]) -> Result<Vec<f64>, GltfError> {
+    let counts: Vec<usize> = groups.iter().map(FeatureGroup::feature_count).collect();
+    let columns = shared.iter().zip(&counts).map(|(feature, &count)| feature.at_centres(count));
+    let columns: Vec<Vec<f64>> = columns.collect::<Result<_, _>>()?;
+    let centres = shared.first().map_or(0, |feature| feature.centres);
+    if let Some(other) = shared.iter().find(|feature| feature.centres != centres) {
+        return Err(GltfError::table(format!(
+            "features of one driver have {centres} and {} centres",
+            other.centres
+        )));
+    }
+    let of_centre = |centre: usize| {
+        let own = move |(column, &count): (&Vec<f64>, &usize)| column[centre * count..][..count].to_vec();
+        columns.iter().zip(&counts).flat_map(own).collect::<Vec<f64>>()
+    };
+    Ok((0..centres).flat_map(of_centre).collect())
+}
+
+/// Rounds to nine digits.
+fn shorten(value: &mut f64) {
+    *value = format!("{value:.8e}").parse().unwrap_or(*value);
+}
+
 impl InterpolantEntry {
     fn new(interpolant: &Interpolant) -> Self {
         match interpolant.clone() {
-            Interpolant::Rbf { kernel, centres, widths, coefficients, tail } => Self::Rbf {
+            Interpolant::Rbf { kernel, widths, coefficients, tail, .. } => Self::Rbf {
                 kernel: kernel.name().into(),
-                centres,
+                centres: Vec::new(),
                 widths,
                 coefficients,
                 tail: match tail {
@@ -295,8 +509,8 @@ impl InterpolantEntry {
                     Tail::Linear(coefficients) => TailEntry::Linear { coefficients },
                 },
             },
-            Interpolant::Shepard { centres, values, power, epsilon } => {
-                Self::Shepard { centres, values, power, epsilon }
+            Interpolant::Shepard { values, power, epsilon, .. } => {
+                Self::Shepard { centres: Vec::new(), values, power, epsilon }
             }
             Interpolant::Linear { coefficients } => Self::Linear { coefficients },
         }

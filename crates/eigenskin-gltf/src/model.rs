@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::append::{self, OWN, Usage};
 use super::bake::{self, BakedClip};
 use super::document::Document;
-use super::driver_table::{DriverEntry, StageEntry};
+use super::driver_table::{DriverEntry, FeatureEntry, StageEntry};
 use super::error::GltfError;
 use super::halves::{halves_of, split_weights};
 use super::skin_weights::{self, Former};
@@ -123,7 +123,7 @@ pub fn write(
     if any_normals && !normals_in_targets {
         warnings.push("the file has no normals, so viewers shade the posed shape themselves; normal corrections are kept for eigenskin only".into());
     }
-    let mut morphs = Vec::new();
+    let mut parts = LayerParts::default();
     let mut layers = Vec::new();
     let mut first_component = 0;
     for (index, layer) in model.layers().iter().enumerate() {
@@ -135,9 +135,10 @@ pub fn write(
             index,
             &halves[range],
             TargetForm { with_normals: normals_in_targets, one_for_both_signs },
-            &mut morphs,
+            &mut parts,
         )?);
     }
+    let LayerParts { morphs, features } = parts;
     let split = |coordinates: &[f32]| split_weights(coordinates, &halves, one_for_both_signs);
     targets::append_targets(
         &mut document,
@@ -157,7 +158,7 @@ pub fn write(
     };
     let beside = layers.iter().any(|layer| matches!(layer.positions, Storage::Accessor { .. }));
     let order = beside.then(|| ModelEntry::order_of(rig));
-    table.model = Some(ModelEntry { base, deformers, targets: target_count, order, layers });
+    table.model = Some(ModelEntry { base, deformers, targets: target_count, order, features, layers });
     if one_for_both_signs {
         table.shorten();
     }
@@ -298,13 +299,20 @@ struct TargetForm {
     one_for_both_signs: bool,
 }
 
+/// What all layers add to.
+#[derive(Default)]
+struct LayerParts {
+    morphs: Vec<Target>,
+    features: Vec<FeatureEntry>,
+}
+
 fn push_layer(
     document: &mut Document,
     model: &Model,
     index: usize,
     components: &[ComponentEntry],
     form: TargetForm,
-    morphs: &mut Vec<Target>,
+    LayerParts { morphs, features }: &mut LayerParts,
 ) -> Result<LayerEntry, GltfError> {
     let normals_in_targets = form.with_normals;
     let rig = model.rig();
@@ -348,7 +356,7 @@ fn push_layer(
         positions,
         normals,
         components: if before { components.to_vec() } else { Vec::new() },
-        driver: DriverEntry::new(&layer.driver, rig),
+        driver: DriverEntry::new(&layer.driver, rig, features),
     })
 }
 

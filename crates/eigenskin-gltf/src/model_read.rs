@@ -11,6 +11,7 @@ use eigenskin_core::skinning::BaseSkinning;
 use super::accessor;
 use super::append;
 use super::document::Document;
+use super::driver_table::FeatureEntry;
 use super::error::GltfError;
 use super::example_set::{own_targets, read_named};
 use super::model::DEFORMERS;
@@ -41,15 +42,17 @@ pub fn read(
         return Err(GltfError::table(format!("{problem}; use the file as eigenskin wrote it")));
     }
     let own = own_targets(layout, table)?;
-    let reader = Reader { document, layout, rig, own };
+    let reader = Reader { document, layout, rig, own, features: &entry.features };
     let mut layers = Vec::new();
     let mut left = document.displacement_limit();
     for entry in &entry.layers {
         // A layer in targets is read as whole fields before its support is known.
         let fields = entry.components.len().saturating_mul(2 * size_of::<Vec3>() * rig.vertex_count());
+        let fields = fields.saturating_add(entry.driver.centre_bytes(reader.features));
         let layer = if fields <= left { Some(reader.layer(entry)?) } else { None };
         let kept =
             layer.as_ref().map(|l| size_of::<Vec3>() * (l.basis.positions.len() + l.basis.normals.len()));
+        let kept = kept.map(|kept| kept.saturating_add(entry.driver.centre_bytes(reader.features)));
         let rest = kept.and_then(|kept| left.checked_sub(kept));
         let (Some(layer), Some(rest)) = (layer, rest) else {
             return Err(GltfError::table(format!(
@@ -68,6 +71,7 @@ struct Reader<'a> {
     layout: &'a RigLayout,
     rig: &'a Rig,
     own: &'a [usize],
+    features: &'a [FeatureEntry],
 }
 
 impl Reader<'_> {
@@ -94,7 +98,7 @@ impl Reader<'_> {
             name: entry.name.clone(),
             support,
             basis,
-            driver: entry.driver.to_driver(self.rig)?,
+            driver: entry.driver.to_driver(self.rig, self.features)?,
             stage: entry.stage.to_stage(self.rig)?,
         };
         if layer.support.is_empty() {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::append::{self, remove_key};
 use super::document::Document;
-use super::driver_table::DriverEntry;
+use super::driver_table::{DriverEntry, FeatureEntry};
 use super::error::GltfError;
 use super::rig::RigLayout;
 use super::stack_table::StackEntry;
@@ -27,7 +27,7 @@ use crate::simulation_record::SimulationRecord;
 pub const KEY: &str = "eigenskin";
 
 /// The version written. Every version ever written stays readable.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// The whole table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -195,6 +195,9 @@ pub struct ModelEntry {
     /// tells whether vertices are in the order in which layers beside the targets list them
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,
+    /// what drivers look at; in files of versions 1 and 2 each driver says that itself
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub features: Vec<FeatureEntry>,
     /// in the order of the model
     pub layers: Vec<LayerEntry>,
 }
@@ -330,9 +333,9 @@ impl Table {
 
     /// Rounds the numbers of drivers to nine digits.
     pub fn shorten(&mut self) {
-        for layer in self.model.iter_mut().flat_map(|model| &mut model.layers) {
-            layer.driver.shorten();
-        }
+        let Some(model) = &mut self.model else { return };
+        model.features.iter_mut().for_each(FeatureEntry::shorten);
+        model.layers.iter_mut().for_each(|layer| layer.driver.shorten());
     }
 
     /// Takes every table out of a document.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use eigenskin_core::contact::{Capsule, CapsulePair};
 use eigenskin_core::driver::{Combine, FeatureGroup, FeatureScale, Kernel, Representation};
+use eigenskin_core::glam::DVec3;
 use eigenskin_core::model::{Frame, Layer, Model, Stage};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
@@ -52,6 +54,7 @@ pub fn all() -> Result<Vec<Case>, ConformanceError> {
             &RigParams { flat: true, ..CHAIN },
         )?,
         subsets()?,
+        contact()?,
     ])
 }
 
@@ -172,6 +175,39 @@ fn subsets() -> Result<Case, ConformanceError> {
         .collect();
     let about = "What joints and controls do alone, in pairs and all together, in one kernel.";
     finish(&mut random, "subsets", about, rig, BaseSkinning::LinearBlend, layers)
+}
+
+fn contact() -> Result<Case, ConformanceError> {
+    let mut random = Random::new(12);
+    let rig = random::rig(&mut random, &CHAIN)?;
+    let last = rig.skeleton().joint_count() - 1;
+    let layers = [Combine::Subsets, Combine::Distance]
+        .into_iter()
+        .map(|combine| {
+            let pairs = [(0, last), (last, 0), (1, last)].map(|(own, other)| touching(&rig, own, other));
+            let mut groups: Vec<FeatureGroup> = pairs.into_iter().map(FeatureGroup::contact).collect();
+            groups.extend(joint_group(&rig, 2, Representation::RotationVector));
+            for group in &mut groups {
+                group.weight = random.between(0.4, 1.5);
+                group.scale = FeatureScale::One(random.between(2.0, 6.0));
+            }
+            let params = LayerParams { groups, combine, ..plain() };
+            random::layer(&mut random, &rig, format!("{combine:?}"), &params)
+        })
+        .collect();
+    let about = "Bones that press against each other.";
+    finish(&mut random, "contact", about, rig, BaseSkinning::LinearBlend, layers)
+}
+
+/// Bones as thick as they are far from each other, so that any motion brings them nearer or takes them away.
+fn touching(rig: &Rig, own: usize, other: usize) -> CapsulePair {
+    let at = |joint: usize| rig.skeleton().rest_position(joint);
+    let far = at(own).distance(at(other));
+    let capsule = |joint: usize| {
+        let from = at(joint);
+        Capsule { joint, from, to: from + DVec3::new(0.0, 0.3 * far, 0.1 * far), radius: 0.45 * far }
+    };
+    CapsulePair { own: capsule(own), other: capsule(other), softness: 0.1 * far }
 }
 
 fn interpolants() -> Result<Case, ConformanceError> {

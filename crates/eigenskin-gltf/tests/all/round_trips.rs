@@ -226,7 +226,7 @@ fn unknown_versions_and_kinds_are_named() {
     let table = nodes[holders[0]].as_object_mut().unwrap().remove("extras").unwrap()["eigenskin"].take();
     // Version 1 had it in the scene too, as an object.
     let mut table: serde_json::Value = serde_json::from_str(table.as_str().unwrap()).unwrap();
-    assert_eq!(table["version"].take(), 2);
+    assert_eq!(table["version"].take(), 3);
     table["version"] = 1.into();
     moved.json["scenes"][0]["extras"] = json!({"eigenskin": table});
     assert_eq!(model_of(moved).unwrap().1, *case.model);

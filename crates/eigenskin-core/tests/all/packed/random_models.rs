@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use eigenskin_core::contact::{Capsule, CapsulePair};
 use eigenskin_core::driver::{
     Clamp, Combine, Driver, FeatureGroup, FeatureScale, FeatureSource, Interpolant, Kernel, Representation,
     Tail,
@@ -195,7 +196,10 @@ fn group(random: &mut Random, rig: &Rig) -> FeatureGroup {
     let mut group = joint
         .filter(|_| random.below(3) > 0)
         .and_then(|joint| FeatureGroup::joint(skeleton, joint, representation))
-        .unwrap_or_else(|| FeatureGroup::control(random.below(2), 0.1));
+        .unwrap_or_else(|| match joint {
+            Some(joint) if random.below(2) == 0 => FeatureGroup::contact(touching(rig, joint)),
+            _ => FeatureGroup::control(random.below(2), 0.1),
+        });
     group.weight = random.between(0.3, 2.0);
     let scale = match (random.below(3), representation, &group.source) {
         (0, Representation::RotationVector | Representation::Translation, FeatureSource::Joint { .. }) => {
@@ -207,6 +211,17 @@ fn group(random: &mut Random, rig: &Rig) -> FeatureGroup {
         _ => FeatureScale::One(random.between(0.5, 1.5)),
     };
     group.scaled(scale)
+}
+
+/// The first bone and another one, so thick that any motion brings them nearer or takes them away.
+fn touching(rig: &Rig, joint: usize) -> CapsulePair {
+    let at = |joint: usize| rig.skeleton().rest_position(joint);
+    let far = at(0).distance(at(joint)).max(0.1);
+    let capsule = |joint: usize| {
+        let from = at(joint);
+        Capsule { joint, from, to: from + DVec3::new(0.0, 0.3 * far, 0.1 * far), radius: 0.5 * far }
+    };
+    CapsulePair { own: capsule(0), other: capsule(joint), softness: 0.1 * far }
 }
 
 /// What a driver could see of a group.
