@@ -109,11 +109,17 @@ impl CapsulePair {
     pub fn overlap(&self, skeleton: &Skeleton, pose: &Pose) -> DVec3 {
         let posed_from_rest =
             |joint: usize| pose.world_from_joint[joint] * skeleton.joints()[joint].joint_from_rest;
-        self.overlap_of(posed_from_rest(self.own.joint).inverse(), posed_from_rest(self.other.joint))
+        let carried = (posed_from_rest(self.own.joint).inverse(), posed_from_rest(self.other.joint));
+        self.overlap_beyond(self.depth_at_rest(), carried)
     }
 
-    /// The same, from where the joints of the own and the other bone carry the rest shape.
-    pub fn overlap_of(&self, rest_from_own: DAffine3, other_from_rest: DAffine3) -> DVec3 {
+    /// The same, beyond a known depth at rest, from where the joints of the own and the other bone carry the rest
+    /// shape.
+    pub(crate) fn overlap_beyond(
+        &self,
+        at_rest: f64,
+        (rest_from_own, other_from_rest): (DAffine3, DAffine3),
+    ) -> DVec3 {
         let seen = |point: DVec3| rest_from_own.transform_point3(other_from_rest.transform_point3(point));
         let (from, to) = (seen(self.other.from), seen(self.other.to));
         // Most pairs are far apart: spheres around the two bones tell that quickly.
@@ -125,13 +131,13 @@ impl CapsulePair {
         }
         let between = between_segments((self.own.from, self.own.to), (from, to));
         let gap = between.length();
-        let depth = self.depth(gap) - self.depth_at_rest() - NOTHING * self.softness;
+        let depth = self.depth(gap) - at_rest - NOTHING * self.softness;
         // Bones that cross have no direction; up to there it fades.
         if depth > 0.0 { between * (depth / gap.max(self.softness)) } else { DVec3::ZERO }
     }
 
     /// Softened overlap at rest.
-    fn depth_at_rest(&self) -> f64 {
+    pub(crate) fn depth_at_rest(&self) -> f64 {
         let segment = |capsule: &Capsule| (capsule.from, capsule.to);
         self.depth(between_segments(segment(&self.own), segment(&self.other)).length())
     }

@@ -49,6 +49,9 @@ pub(crate) enum RepresentationName {
     RotationVector,
     Translation,
     Scalar,
+    /// of contacts, which no setting names
+    #[serde(skip)]
+    Overlap,
 }
 
 /// A number, three for the axes, or nine: the columns of a matrix.

@@ -39,8 +39,10 @@ pub(super) struct DriverState {
 #[derive(Debug)]
 struct Source {
     of: FeatureSource,
-    /// inverse of the rotation at rest
+    /// of a joint: inverse of the rotation at rest
     to_rest: DQuat,
+    /// of a contact: depth at rest
+    at_rest: f64,
     /// where the reference joint and the joint were, the control's value, or the overlap
     seen: Seen,
     measured: Measured,
@@ -184,8 +186,12 @@ impl Source {
             }
             FeatureSource::Control { .. } | FeatureSource::Contact(_) => DQuat::IDENTITY,
         };
+        let at_rest = match source {
+            FeatureSource::Contact(pair) => pair.depth_at_rest(),
+            FeatureSource::Joint { .. } | FeatureSource::Control { .. } => 0.0,
+        };
         let measured = Measured::Control(0.0);
-        Self { of: source.clone(), to_rest, seen: Seen::Nothing, measured, has_changed: false }
+        Self { of: source.clone(), to_rest, at_rest, seen: Seen::Nothing, measured, has_changed: false }
     }
 
     /// Measures again what has moved.
@@ -195,7 +201,9 @@ impl Source {
                 Seen::Joints(pose.world_from_joint[reference], pose.world_from_joint[joint])
             }
             FeatureSource::Control { control, .. } => Seen::Control(pose.controls[control]),
-            FeatureSource::Contact(ref pair) => Seen::Contact(bones.overlap(pair)),
+            FeatureSource::Contact(ref pair) => {
+                Seen::Contact(pair.overlap_beyond(self.at_rest, bones.carried(pair)))
+            }
         };
         self.has_changed = now != self.seen;
         if !self.has_changed {
@@ -254,8 +262,9 @@ impl PosedBones {
         }
     }
 
-    fn overlap(&self, pair: &CapsulePair) -> DVec3 {
-        pair.overlap_of(self.rest_from_posed[pair.own.joint], self.posed_from_rest[pair.other.joint])
+    /// Where the joints of a pair carry the rest shape: from the own one back to rest, and from rest to the other.
+    fn carried(&self, pair: &CapsulePair) -> (DAffine3, DAffine3) {
+        (self.rest_from_posed[pair.own.joint], self.posed_from_rest[pair.other.joint])
     }
 }
 

@@ -11,8 +11,8 @@ use super::Path;
 use crate::driver::{Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation};
 
 /// Centres in a row.
-pub(super) const ROW: usize = 8;
-pub(super) type Row = [f64; ROW];
+const ROW: usize = 8;
+type Row = [f64; ROW];
 
 /// The kernel values of one radial driver.
 #[derive(Debug)]
@@ -20,30 +20,30 @@ pub(super) struct RadialTable {
     kernel: Kernel,
     combine: Combine,
     /// with the features of each
-    groups: Vec<(Range<usize>, GroupTable)>,
+    groups: Vec<(Range<usize>, GroupTable<ROW>)>,
     centre_count: usize,
     /// `row`: 1/width²
     inverse_squares: Vec<Row>,
 }
 
-/// The centres of one feature group.
+/// The centres of one feature group, `N` in a row.
 #[derive(Debug)]
-pub(super) struct GroupTable {
+pub(super) struct GroupTable<const N: usize> {
     group: FeatureGroup,
     /// rotations are compared by angle, all else by difference
     is_rotation: bool,
     /// what a squared angle is multiplied with; differences carry it already
     factor: f64,
     /// `feature × row`; of vectors scaled and weighted
-    centres: Vec<Row>,
+    centres: Vec<[f64; N]>,
     /// `row`: kernel values of rest
-    at_rest: Vec<Row>,
+    at_rest: Vec<[f64; N]>,
 }
 
 /// Rows of a number per centre, filled up with the last one.
-pub(super) fn rows_of(count: usize, value: impl Fn(usize) -> f64) -> Vec<Row> {
-    let at = |row: usize, i: usize| value((row * ROW + i).min(count - 1));
-    (0..count.div_ceil(ROW)).map(|row| std::array::from_fn(|i| at(row, i))).collect()
+pub(super) fn rows_of<const N: usize>(count: usize, value: impl Fn(usize) -> f64) -> Vec<[f64; N]> {
+    let at = |row: usize, i: usize| value((row * N + i).min(count - 1));
+    (0..count.div_ceil(N)).map(|row| std::array::from_fn(|i| at(row, i))).collect()
 }
 
 impl RadialTable {
@@ -110,7 +110,7 @@ impl RadialTable {
                     for i in 0..ROW {
                         squared[i] *= scale[i];
                     }
-                    value = kernel_of_square::<FUSED>(self.kernel, &squared);
+                    value = kernel_of_square::<FUSED, _>(self.kernel, &squared);
                 }
                 // Those of subsets have tables of their own.
                 Combine::Product | Combine::Subsets => {
@@ -120,7 +120,7 @@ impl RadialTable {
                         for i in 0..ROW {
                             squared[i] *= scale[i];
                         }
-                        let here = kernel_of_square::<FUSED>(self.kernel, &squared);
+                        let here = kernel_of_square::<FUSED, _>(self.kernel, &squared);
                         for i in 0..ROW {
                             value[i] *= here[i] - group.at_rest[row][i];
                         }
@@ -141,7 +141,7 @@ impl RadialTable {
     }
 }
 
-impl GroupTable {
+impl<const N: usize> GroupTable<N> {
     /// The table of a group whose features at a centre are `of_centre`.
     pub fn new<'a>(
         group: &FeatureGroup,
@@ -185,32 +185,44 @@ impl GroupTable {
         self.squared_to_rest(features) == 0.0
     }
 
-    /// φ(pose, centre) − φ(pose, rest) − φ(rest, centre) + φ(0) of prepared features for a row of centres: zero
+    /// φ(pose, centre) − φ(pose, rest) − φ(rest, centre) + φ(0) of prepared features for all centres, `row`: zero
     /// where either is at rest.
     #[inline(always)]
-    pub fn moved<const FUSED: bool>(
+    pub fn write_moved<const FUSED: bool>(
         &self,
         kernel: Kernel,
-        row: usize,
-        rows: usize,
         features: &[f64],
-        inverse_squares: &Row,
-    ) -> Row {
-        let mut squared = [0.0; ROW];
-        self.add_squared::<FUSED>(row, rows, features, &mut squared);
-        let mut from_rest = [self.squared_to_rest(features); ROW];
-        for i in 0..ROW {
-            squared[i] *= inverse_squares[i];
-            from_rest[i] *= inverse_squares[i];
-        }
-        let here = kernel_of_square::<FUSED>(kernel, &squared);
-        let away = kernel_of_square::<FUSED>(kernel, &from_rest);
+        inverse_squares: &[[f64; N]],
+        out: &mut [[f64; N]],
+    ) {
+        let rows = out.len();
+        let from_rest = self.squared_to_rest(features);
         let nothing = kernel.value(0.0, 1.0);
-        let mut moved = [0.0; ROW];
-        for i in 0..ROW {
-            moved[i] = here[i] - away[i] - self.at_rest[row][i] + nothing;
+        // Centres mostly have one width, and then are as far from rest as the first.
+        let mut known = None;
+        for (row, out) in out.iter_mut().enumerate() {
+            let inverse_squares = &inverse_squares[row];
+            let away = match known {
+                Some((widths, away)) if widths == *inverse_squares => away,
+                _ => {
+                    let mut squared = [from_rest; N];
+                    for i in 0..N {
+                        squared[i] *= inverse_squares[i];
+                    }
+                    kernel_of_square::<FUSED, _>(kernel, &squared)
+                }
+            };
+            known = Some((*inverse_squares, away));
+            let mut squared = [0.0; N];
+            self.add_squared::<FUSED>(row, rows, features, &mut squared);
+            for i in 0..N {
+                squared[i] *= inverse_squares[i];
+            }
+            let here = kernel_of_square::<FUSED, _>(kernel, &squared);
+            for i in 0..N {
+                out[i] = here[i] - away[i] - self.at_rest[row][i] + nothing;
+            }
         }
-        moved
     }
 
     /// The squared distance of a pose from rest.
@@ -226,11 +238,17 @@ impl GroupTable {
 
     /// Adds the weighted squared distances from a row of centres.
     #[inline(always)]
-    fn add_squared<const FUSED: bool>(&self, row: usize, rows: usize, features: &[f64], squared: &mut Row) {
+    fn add_squared<const FUSED: bool>(
+        &self,
+        row: usize,
+        rows: usize,
+        features: &[f64],
+        squared: &mut [f64; N],
+    ) {
         if !self.is_rotation {
             for (feature, &value) in features.iter().enumerate() {
                 let centres = &self.centres[feature * rows + row];
-                for i in 0..ROW {
+                for i in 0..N {
                     let difference = value - centres[i];
                     squared[i] = plus_times::<FUSED>(squared[i], difference, difference);
                 }
@@ -244,7 +262,7 @@ impl GroupTable {
             &self.centres[2 * rows + row],
             &self.centres[3 * rows + row],
         ];
-        for i in 0..ROW {
+        for i in 0..N {
             // conjugate(pose) · centre: its vector part has the sine of half the angle, exactly also
             // where the angle is small.
             let vx = w * cx[i] - x * cw[i] - y * cz[i] + z * cy[i];
@@ -282,51 +300,51 @@ fn arc_squared<const FUSED: bool>(t: f64) -> f64 {
 
 /// φ at √squares, widths divided out.
 #[inline(always)]
-fn kernel_of_square<const FUSED: bool>(kernel: Kernel, squares: &Row) -> Row {
+fn kernel_of_square<const FUSED: bool, const N: usize>(kernel: Kernel, squares: &[f64; N]) -> [f64; N] {
     let mut values = *squares;
     match kernel {
         Kernel::Gaussian => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = exponential::<FUSED>(-0.5 * squares[i]);
             }
         }
         Kernel::Exponential => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = exponential::<FUSED>(-squares[i].sqrt());
             }
         }
         Kernel::Linear => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = -squares[i].sqrt();
             }
         }
         Kernel::Cubic => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = squares[i] * squares[i].sqrt();
             }
         }
         Kernel::Quintic => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = -squares[i] * squares[i] * squares[i].sqrt();
             }
         }
         Kernel::ThinPlate => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = 0.5 * squares[i] * logarithm::<FUSED>(squares[i]);
             }
         }
         Kernel::Multiquadric => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = -(1.0 + squares[i]).sqrt();
             }
         }
         Kernel::InverseMultiquadric => {
-            for i in 0..ROW {
+            for i in 0..N {
                 values[i] = 1.0 / (1.0 + squares[i]).sqrt();
             }
         }
         Kernel::WendlandC2 => {
-            for i in 0..ROW {
+            for i in 0..N {
                 let r = squares[i].sqrt();
                 let inside = (1.0 - r).max(0.0);
                 let square = inside * inside;
@@ -421,8 +439,8 @@ mod tests {
                 let of_rounding = (kernel.value(distance * (1.0 + f64::EPSILON), 1.0) - expected).abs();
                 let allowed = 4e-15 * expected.abs().max(1e-6) + of_rounding;
                 for values in [
-                    kernel_of_square::<false>(kernel, &[distance * distance; ROW]),
-                    kernel_of_square::<true>(kernel, &[distance * distance; ROW]),
+                    kernel_of_square::<false, _>(kernel, &[distance * distance; ROW]),
+                    kernel_of_square::<true, _>(kernel, &[distance * distance; ROW]),
                 ] {
                     let error = (values[0] - expected).abs();
                     prop_assert!(error <= allowed, "{kernel:?} {distance} {error:e}");
@@ -444,7 +462,7 @@ mod tests {
         assert_eq!(exponential::<false>(0.0), 1.0);
         assert_eq!(exponential::<false>(-1e9), 0.0);
         assert!((exponential::<true>(-699.5) / (-699.5f64).exp() - 1.0).abs() < 1e-13);
-        assert_eq!(kernel_of_square::<false>(Kernel::ThinPlate, &[0.0; ROW]), [0.0; ROW]);
+        assert_eq!(kernel_of_square::<false, _>(Kernel::ThinPlate, &[0.0; ROW]), [0.0; ROW]);
         assert!((logarithm::<false>(1e-300) - 1e-300f64.ln()).abs() < 1e-12);
     }
 }

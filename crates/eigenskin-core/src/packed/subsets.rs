@@ -6,9 +6,13 @@
 #![allow(clippy::inline_always, reason = "code must be compiled with its caller's instructions")]
 
 use super::Path;
-use super::radial::{GroupTable, ROW, Row, plus_times, rows_of};
+use super::radial::{GroupTable, plus_times, rows_of};
 use crate::driver::features::Measured;
 use crate::driver::{Combine, Driver, FeatureGroup, Interpolant, Kernel};
+
+/// Centres in a row: so many that processors need not wait for one product before the next.
+const ROW: usize = 16;
+type Row = [f64; ROW];
 
 /// The tables of all drivers of subsets of a model.
 #[derive(Debug)]
@@ -30,7 +34,7 @@ struct Column {
     centres: Vec<f64>,
     /// `centre`
     widths: Vec<f64>,
-    table: GroupTable,
+    table: GroupTable<ROW>,
     /// `row`: 1/width²
     inverse_squares: Vec<Row>,
     first_row: usize,
@@ -209,16 +213,19 @@ impl SubsetTables {
         let moved = layer.factors.iter().filter(|(column, _)| !states[*column].is_at_rest);
         active.extend(moved.map(|&(column, amount)| (self.columns[column].first_row, amount)));
         let products = &mut products[..layer.rows];
-        for (row, product) in products.iter_mut().enumerate() {
-            *product = [1.0; ROW];
+        for (row, out) in products.iter_mut().enumerate() {
+            let mut product = [1.0; ROW];
             for &(first, amount) in &*active {
-                let moved = &values[first + row];
+                let mut factor = values[first + row];
                 for i in 0..ROW {
-                    product[i] *= plus_times::<FUSED>(1.0, amount, moved[i]);
+                    factor[i] = plus_times::<FUSED>(1.0, amount, factor[i]);
+                }
+                for i in 0..ROW {
+                    product[i] *= factor[i];
                 }
             }
-            for value in product {
-                *value -= 1.0;
+            for i in 0..ROW {
+                out[i] = product[i] - 1.0;
             }
         }
         for (output, coefficients) in outputs.iter_mut().zip(layer.coefficients.chunks_exact(layer.rows)) {
@@ -256,10 +263,7 @@ impl Column {
 
     #[inline(always)]
     fn fill_rows<const FUSED: bool>(&self, features: &[f64], values: &mut [Row]) {
-        let rows = values.len();
-        for (row, (value, inverse_squares)) in values.iter_mut().zip(&self.inverse_squares).enumerate() {
-            *value = self.table.moved::<FUSED>(self.kernel, row, rows, features, inverse_squares);
-        }
+        self.table.write_moved::<FUSED>(self.kernel, features, &self.inverse_squares, values);
     }
 }
 

@@ -1,7 +1,10 @@
 //! How the coordinates of a patch follow the joints: one kernel for poses of one joint and of many.
 
-use eigenskin_core::driver::{Combine, Driver, FeatureGroup, Interpolant, Kernel, Tail};
+use eigenskin_core::contact::{CapsulePair, Capsules};
+use eigenskin_core::driver::{Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Tail};
 use eigenskin_core::mover::Mover;
+use glam::DVec3;
+use rayon::prelude::*;
 
 use crate::displacements::Observations;
 use crate::drivers::clamp_beyond;
@@ -16,7 +19,17 @@ const LEAST_RANGE: f64 = 0.3;
 /// of the kernel's mean diagonal.
 const STRENGTHS: [f64; 3] = [0.3, 1.0, 3.0];
 const POWERS: [i32; 2] = [1, 2];
-const SMOOTHINGS: [f64; 4] = [1e-4, 1e-3, 1e-2, 3e-2];
+const SMOOTHINGS: [f64; 5] = [1e-4, 1e-3, 1e-2, 3e-2, 1e-1];
+/// How strongly contact acts, and the overlap over which its effect changes as a share of the size.
+const TOUCHES: [Touch; 5] = [
+    Touch { amount: 0.3, length: 0.02 },
+    Touch { amount: 0.3, length: 0.04 },
+    Touch { amount: 1.0, length: 0.02 },
+    Touch { amount: 1.0, length: 0.04 },
+    Touch { amount: 3.0, length: 0.04 },
+];
+/// Bones that never press deeper than this share of the size do not touch.
+const LEAST_OVERLAP: f64 = 0.005;
 /// Poses of several joints decide, where there are so many.
 const ENOUGH: usize = 10;
 /// Joints that act less than this are left out.
@@ -35,6 +48,10 @@ pub(super) struct JointKernels {
     norms: Vec<f64>,
     /// `feature group`: `example × example`, divided by the norm
     matrices: Vec<Matrix>,
+    /// pairs of bones that touch in some example
+    contacts: Vec<TouchingPair>,
+    /// of the rest shape
+    size: f64,
     /// (example, what moves) of those that move one thing
     of_one: Vec<(usize, Mover)>,
     /// `example`: whether several things move
@@ -43,15 +60,51 @@ pub(super) struct JointKernels {
     references: Vec<Option<usize>>,
 }
 
+/// Two bones that touch in some example.
+struct TouchingPair {
+    pair: CapsulePair,
+    /// examples in which they do, with the overlap
+    overlaps: Vec<(usize, DVec3)>,
+}
+
+/// How contact acts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Touch {
+    pub amount: f64,
+    /// share of the size
+    pub length: f64,
+}
+
+/// What is chosen for a patch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Choice {
+    /// how strongly joints act
+    pub strength: f64,
+    /// how much the most relevant ones stand out
+    pub power: i32,
+    /// none where contact does not help
+    pub touch: Option<Touch>,
+    /// share of the kernel's mean diagonal
+    pub smoothing: f64,
+}
+
+/// What drives a patch.
+pub(super) struct Movers {
+    /// `feature group`: how much it matters, 1 for the one that matters most
+    pub relevance: Vec<f64>,
+    /// pairs of bones that press on it
+    pub contacts: Vec<usize>,
+}
+
 /// A fitted driver and how it was chosen.
 #[derive(Debug, Clone)]
 pub(super) struct PatchDriver {
     pub driver: Driver,
     /// things that drive it, by feature group
     pub movers: Vec<Mover>,
-    pub strength: f64,
-    pub power: i32,
-    pub smoothing: f64,
+    /// pairs of bones that press on it
+    pub contacts: usize,
+    pub choice: Choice,
     /// error of coordinates that are left out, relative to them
     pub cross_validation: f64,
 }
@@ -94,6 +147,8 @@ impl JointKernels {
         let of_one =
             moved.iter().enumerate().filter(|(_, by)| by.len() == 1).map(|(e, by)| (e, by[0])).collect();
         Self {
+            contacts: touching_pairs(seen),
+            size: seen.rig.mesh().size(),
             groups,
             movers,
             features,
@@ -119,43 +174,71 @@ impl JointKernels {
         self.references[joint]
     }
 
-    /// The driver of coordinates (`example × component`) that predicts those best that are left out, for given
-    /// relevances of the feature groups.
-    pub fn fit(&self, relevance: &[f64], coordinates: &Matrix) -> PatchDriver {
-        let judged: Vec<usize> = if self.of_several.iter().filter(|several| **several).count() >= ENOUGH {
-            (0..self.of_several.len()).filter(|&example| self.of_several[example]).collect()
-        } else {
-            (0..self.of_several.len()).collect()
-        };
+    /// The pairs of bones that touch in some example: the own one.
+    pub fn contact_joints(&self) -> impl Iterator<Item = usize> {
+        self.contacts.iter().map(|contact| contact.pair.own.joint)
+    }
+
+    /// The driver of coordinates (`example × component`) that predicts those best that are left out.
+    pub fn fit(&self, movers: &Movers, coordinates: &Matrix) -> PatchDriver {
+        let judged = self.judged();
         let energy: f64 = judged
             .iter()
             .flat_map(|&e| (0..coordinates.ncols()).map(move |k| coordinates[(e, k)].powi(2)))
             .sum();
-        let mut best: Option<(f64, f64, i32, f64)> = None;
-        for strength in STRENGTHS {
-            for power in POWERS {
-                let (kernel, _) = self.kernel(&amounts(relevance, strength, power));
-                for (smoothing, left) in left_out_errors(&kernel, coordinates, &judged) {
-                    if best.is_none_or(|(least, ..)| left < least) {
-                        best = Some((left, strength, power, smoothing));
-                    }
+        let start = Choice { strength: 1.0, power: 1, touch: None, smoothing: SMOOTHINGS[0] };
+        let mut best = (f64::INFINITY, start);
+        let mut tried: Vec<(f64, i32, Option<Touch>)> = Vec::new();
+        let mut attempt = |strength: f64, power: i32, touch: Option<Touch>, best: &mut (f64, Choice)| {
+            if tried.contains(&(strength, power, touch)) {
+                return;
+            }
+            tried.push((strength, power, touch));
+            let (kernel, _) =
+                self.kernel(&amounts(&movers.relevance, strength, power), &movers.contacts, touch);
+            for (smoothing, left) in left_out_errors(&kernel, coordinates, &judged) {
+                if left < best.0 {
+                    *best = (left, Choice { strength, power, touch, smoothing });
+                }
+            }
+        };
+        // Joints alone, contact on top of the best, joints again beside it.
+        let joints = || STRENGTHS.into_iter().flat_map(|strength| POWERS.map(|power| (strength, power)));
+        for (strength, power) in joints() {
+            attempt(strength, power, None, &mut best);
+        }
+        if !movers.contacts.is_empty() {
+            let Choice { strength, power, .. } = best.1;
+            for touch in TOUCHES {
+                attempt(strength, power, Some(touch), &mut best);
+            }
+            if let touch @ Some(_) = best.1.touch {
+                for (strength, power) in joints() {
+                    attempt(strength, power, touch, &mut best);
                 }
             }
         }
-        let (left, strength, power, smoothing) = best.unwrap_or((0.0, 1.0, 1, SMOOTHINGS[0]));
-        let amounts = amounts(relevance, strength, power);
+        let (left, choice) = best;
+        let amounts = amounts(&movers.relevance, choice.strength, choice.power);
         PatchDriver {
-            driver: self.driver(&amounts, coordinates, smoothing),
+            driver: self.driver(&amounts, &movers.contacts, choice, coordinates),
             movers: used(&amounts).map(|group| self.movers[group]).collect(),
-            strength,
-            power,
-            smoothing,
+            contacts: if choice.touch.is_some() { movers.contacts.len() } else { 0 },
+            choice,
             cross_validation: if energy > 0.0 { (left / energy).sqrt() } else { 0.0 },
         }
     }
 
-    /// K over the examples for given amounts of the feature groups, divided by its mean diagonal; and that.
-    fn kernel(&self, amounts: &[f64]) -> (Matrix, f64) {
+    /// Examples whose prediction decides: those of several joints, where there are enough.
+    fn judged(&self) -> Vec<usize> {
+        let all = || 0..self.of_several.len();
+        let several: Vec<usize> = all().filter(|&example| self.of_several[example]).collect();
+        if several.len() >= ENOUGH { several } else { all().collect() }
+    }
+
+    /// K over the examples for given amounts of the feature groups and given contacts, divided by its mean
+    /// diagonal; and that.
+    fn kernel(&self, amounts: &[f64], contacts: &[usize], touch: Option<Touch>) -> (Matrix, f64) {
         let count = self.of_several.len();
         let mut product = Matrix::from_fn(count, count, |_, _| 1.0);
         for group in used(amounts) {
@@ -166,34 +249,61 @@ impl JointKernels {
                 }
             }
         }
+        if let Some(touch) = touch {
+            for &contact in contacts {
+                let group = self.contact_group(contact, touch);
+                let overlaps = &self.contacts[contact].overlaps;
+                for &(b, of_b) in overlaps {
+                    for &(a, of_a) in overlaps {
+                        let moved = centred(&group, &of_a.to_array(), &of_b.to_array());
+                        product[(a, b)] *= 1.0 + touch.amount * moved;
+                    }
+                }
+            }
+        }
         let diagonal = (0..count).map(|e| product[(e, e)] - 1.0).sum::<f64>() / count as f64;
         let diagonal = if diagonal > 0.0 { diagonal } else { 1.0 };
         (Matrix::from_fn(count, count, |a, b| (product[(a, b)] - 1.0) / diagonal), diagonal)
     }
 
-    fn driver(&self, amounts: &[f64], coordinates: &Matrix, smoothing: f64) -> Driver {
-        let (mut kernel, diagonal) = self.kernel(amounts);
+    /// How a driver sees a contact.
+    fn contact_group(&self, contact: usize, touch: Touch) -> FeatureGroup {
+        let scale = FeatureScale::One(WIDTH / (touch.length * self.size));
+        FeatureGroup {
+            weight: touch.amount,
+            ..FeatureGroup::contact(self.contacts[contact].pair).scaled(scale)
+        }
+    }
+
+    fn driver(&self, amounts: &[f64], contacts: &[usize], choice: Choice, coordinates: &Matrix) -> Driver {
+        let (mut kernel, diagonal) = self.kernel(amounts, contacts, choice.touch);
         let (examples, outputs) = (coordinates.nrows(), coordinates.ncols());
         for example in 0..examples {
-            kernel[(example, example)] += smoothing;
+            kernel[(example, example)] += choice.smoothing;
         }
         let solved = solve_positive(&kernel, coordinates);
         let groups: Vec<usize> = used(amounts).collect();
+        let contacts = if choice.touch.is_some() { contacts } else { &[] };
+        let of_joints = groups
+            .iter()
+            .map(|&g| FeatureGroup { weight: amounts[g] / self.norms[g], ..self.groups[g].clone() });
+        let of_contacts = contacts
+            .iter()
+            .filter_map(|&contact| choice.touch.map(|touch| self.contact_group(contact, touch)));
         let ranges = (0..outputs).map(|k| {
             let values = (0..examples).map(|e| coordinates[(e, k)]);
             values.fold((0.0f64, 0.0f64), |(low, high), value| (low.min(value), high.max(value)))
         });
+        let centre = |example: usize| {
+            let joints = groups.iter().flat_map(move |&g| self.features[g][example].iter().copied());
+            joints.chain(contacts.iter().flat_map(move |&c| self.contacts[c].overlap(example).to_array()))
+        };
         Driver {
-            groups: groups
-                .iter()
-                .map(|&g| FeatureGroup { weight: amounts[g] / self.norms[g], ..self.groups[g].clone() })
-                .collect(),
+            groups: of_joints.chain(of_contacts).collect(),
             combine: Combine::Subsets,
             interpolant: Interpolant::Rbf {
                 kernel: Kernel::Gaussian,
-                centres: (0..examples)
-                    .flat_map(|e| groups.iter().flat_map(move |&g| self.features[g][e].iter().copied()))
-                    .collect(),
+                centres: (0..examples).flat_map(centre).collect(),
                 widths: vec![WIDTH; examples],
                 coefficients: (0..examples)
                     .flat_map(|e| (0..outputs).map(move |k| (e, k)))
@@ -204,6 +314,30 @@ impl JointKernels {
             clamp: clamp_beyond(ranges, |low, high| ROOM * (high - low)),
         }
     }
+}
+
+impl TouchingPair {
+    /// Zero where they do not touch.
+    fn overlap(&self, example: usize) -> DVec3 {
+        let own = self.overlaps.binary_search_by_key(&example, |(example, _)| *example);
+        own.map_or(DVec3::ZERO, |place| self.overlaps[place].1)
+    }
+}
+
+/// All pairs of bones that touch in some example.
+fn touching_pairs(seen: &Observations) -> Vec<TouchingPair> {
+    let skeleton = seen.rig.skeleton();
+    let least = LEAST_OVERLAP * seen.rig.mesh().size();
+    let pairs: Vec<CapsulePair> = Capsules::of(&seen.rig).pairs().collect();
+    let overlaps = |pair: CapsulePair| TouchingPair {
+        pair,
+        overlaps: (0..seen.len())
+            .map(|example| (example, pair.overlap(skeleton, &seen.poses[example])))
+            .filter(|(_, overlap)| *overlap != DVec3::ZERO)
+            .collect(),
+    };
+    let touches = |found: &TouchingPair| found.overlaps.iter().any(|(_, overlap)| overlap.length() > least);
+    pairs.into_par_iter().map(overlaps).filter(touches).collect()
 }
 
 fn phi(distance: f64) -> f64 {

@@ -7,10 +7,13 @@
 //! r_cj           how much joint j alone moves patch c: root of the mean square, 1 for the joint that moves it most
 //! k_j(a, b)      = φ(a − b) − φ(a) − φ(b) + 1              over the joint's rotation vectors, φ Gaussian: zero
 //!                                                          when either is at rest
-//! K_c            = Π_j (1 + s·r_cj^p·k_j) − 1              what joints do alone, in pairs, in threes, …
+//! k_f(a, b)      the same over the overlap of two bones that are no neighbours, with a width of its own
+//! K_c            = Π_j (1 + s·r_cj^p·k_j) · Π_f (1 + κ·k_f) − 1
+//!                                                          what joints and contacts do alone, in pairs, …
 //! A_c(pose)      = K_c(pose, poses) · (K_c + λ)⁻¹ · A_c
 //! ```
-//! s, p and λ are those that predict poses best that are left out in turn, each patch for itself.
+//! s, p, κ, the width of contacts and λ are those that predict poses best that are left out in turn, each patch for
+//! itself; contact vanishes where it does not help.
 
 mod basis;
 mod kernel;
@@ -59,9 +62,8 @@ pub(super) fn learn(
         .into_par_iter()
         .filter(|&patch| basis.moves(patch))
         .map(|patch| {
-            let relevance = patches.relevance(patch, &shapes, &kernels);
             let own = basis.own(patch, &coordinates);
-            let driver = kernels.fit(&relevance, &own);
+            let driver = kernels.fit(&patches.movers(patch, &shapes, &kernels), &own);
             let driven = DrivenPatch { patch, basis: &basis, coordinates: &own, driver: &driver };
             let layer = layers::layer(seen, &patches, &driven, params.normals, progress)?;
             counted.next()?;

@@ -8,7 +8,7 @@ use eigenskin_core::random::SplitMix64;
 use rayon::prelude::*;
 
 use super::basis::Shapes;
-use super::kernel::JointKernels;
+use super::kernel::{JointKernels, Movers};
 use super::params::PatchesParams;
 use crate::displacements::Observations;
 
@@ -25,6 +25,9 @@ const MIDDLE: f64 = 0.05;
 const HOLDS: f64 = 0.01;
 /// How much other joints matter that no example moves alone.
 const ELSEWHERE: f64 = 0.1;
+
+/// What presses on a bone is felt by patches of which it holds this share of what the heaviest bone does.
+const PRESSED: f64 = 0.15;
 
 /// Patches of the skin, each with the points it has.
 #[derive(Debug)]
@@ -137,10 +140,22 @@ impl Patches {
         &self.of_point
     }
 
+    /// What drives a patch.
+    pub fn movers(&self, patch: usize, shapes: &Shapes, kernels: &JointKernels) -> Movers {
+        let held = &self.held[patch];
+        let heaviest = held.iter().copied().fold(0.0, f64::max);
+        let pressed =
+            kernels.contact_joints().enumerate().filter(|&(_, joint)| held[joint] > PRESSED * heaviest);
+        Movers {
+            contacts: pressed.map(|(contact, _)| contact).collect(),
+            relevance: self.relevance(patch, shapes, kernels),
+        }
+    }
+
     /// How much each joint or control matters for a patch, `feature group`, 1 for the one that matters most:
     /// the root of the largest mean square of what it does alone. Where no example moves it alone, by where its
     /// skin is.
-    pub fn relevance(&self, patch: usize, shapes: &Shapes, kernels: &JointKernels) -> Vec<f64> {
+    fn relevance(&self, patch: usize, shapes: &Shapes, kernels: &JointKernels) -> Vec<f64> {
         let (points, mask) = (self.points(patch), self.mask(patch));
         let total: f64 = mask.iter().sum();
         let energy = |example: usize| {

@@ -27,6 +27,12 @@ pub struct PatchReport {
     pub strength: f64,
     /// how much the most relevant ones stand out
     pub power: i32,
+    /// pairs of bones whose contact drives it too; none where that does not help
+    pub contacts: usize,
+    /// how strongly contact acts; zero where it does not help
+    pub contact_strength: f64,
+    /// overlap over which its effect changes, as a share of the size
+    pub contact_length: f64,
     /// share of the kernel's mean diagonal
     pub smoothing: f64,
     /// error of its coordinates in poses that are left out, relative
@@ -41,9 +47,12 @@ impl PatchReport {
         Self {
             name: name.to_string(),
             drivers,
-            strength: driver.strength,
-            power: driver.power,
-            smoothing: driver.smoothing,
+            strength: driver.choice.strength,
+            power: driver.choice.power,
+            contacts: driver.contacts,
+            contact_strength: driver.choice.touch.map_or(0.0, |touch| touch.amount),
+            contact_length: driver.choice.touch.map_or(0.0, |touch| touch.length),
+            smoothing: driver.choice.smoothing,
             cross_validation: driver.cross_validation,
         }
     }

@@ -162,7 +162,8 @@ pub fn check_features(rig: &Rig, features: &[PoseFeature]) -> Result<(), FitErro
         let mover = mover_named(rig, &feature.name, "a feature")?;
         let wrong = |problem| Err(FitError::Feature { name: feature.name.clone(), problem });
         let scalar = matches!(feature.representation, Representation::Scalar);
-        if scalar != matches!(mover, Mover::Control(_)) {
+        let overlap = matches!(feature.representation, Representation::Overlap);
+        if overlap || scalar != matches!(mover, Mover::Control(_)) {
             return wrong("does not suit it: controls are scalars, joints have rotations and translations");
         }
         let vector =
