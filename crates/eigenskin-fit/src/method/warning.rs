@@ -36,7 +36,7 @@ impl Fit {
     /// What deserves attention.
     pub fn warnings(&self) -> Vec<FitWarning> {
         match &self.learnt {
-            Learnt::EigenSkin(_) => Vec::new(),
+            Learnt::EigenSkin(_) | Learnt::Patches(_) => Vec::new(),
             Learnt::Psd(report) => {
                 let least = UNREACHABLE * self.model.rig().mesh().size();
                 let unreachable = report.examples.iter().filter(|example| example.unreachable > least);
@@ -53,10 +53,6 @@ impl Fit {
                 unreachable.chain(misses).collect()
             }
             Learnt::Parameterization(report) => {
-                let examples = report.residuals_ignored;
-                (examples > 0).then_some(FitWarning::ResidualsIgnored { examples }).into_iter().collect()
-            }
-            Learnt::Patches(report) => {
                 let examples = report.residuals_ignored;
                 (examples > 0).then_some(FitWarning::ResidualsIgnored { examples }).into_iter().collect()
             }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use crate::displacements::Observations;
 use crate::drivers::clamp_beyond;
 use crate::method::moving_things::MovingThing;
-use crate::numeric::{Matrix, solve_positive, symmetric_eigen};
+use crate::numeric::{Matrix, gram, symmetric_eigen};
 
 /// Width of the Gaussian, radians.
 const WIDTH: f64 = 1.5;
@@ -32,6 +32,10 @@ const TOUCHES: [Touch; 5] = [
 const LEAST_OVERLAP: f64 = 0.005;
 /// Poses of several joints decide, where there are so many.
 const ENOUGH: usize = 10;
+/// Examples that others are compared with, at most; the rest is fitted by least squares.
+const MOST_CENTRES: usize = 256;
+/// Directions in which centres differ less than this share of the most are the same.
+const LEAST_DIFFERENCE: f64 = 1e-12;
 /// Joints that act less than this are left out.
 const LEAST_AMOUNT: f64 = 1e-3;
 /// Room beyond the range of a coordinate over the examples, as a share of it.
@@ -46,7 +50,9 @@ pub(super) struct JointKernels {
     features: Vec<Vec<Vec<f64>>>,
     /// `feature group`: about k at the end of its range
     norms: Vec<f64>,
-    /// `feature group`: `example × example`, divided by the norm
+    /// examples that all are compared with, rising
+    centres: Vec<usize>,
+    /// `feature group`: `example × centre`, divided by the norm
     matrices: Vec<Matrix>,
     /// pairs of bones that touch in some example
     contacts: Vec<TouchingPair>,
@@ -132,10 +138,11 @@ impl JointKernels {
             2.0 - 2.0 * phi(range)
         };
         let norms: Vec<f64> = groups.iter().zip(&features).map(norm).collect();
+        let centres = centres_of(&groups, &features, seen.len());
         let matrices = (0..groups.len())
             .map(|g| {
-                Matrix::from_fn(seen.len(), seen.len(), |a, b| {
-                    centred(&groups[g], &features[g][a], &features[g][b]) / norms[g]
+                Matrix::from_fn(seen.len(), centres.len(), |a, b| {
+                    centred(&groups[g], &features[g][a], &features[g][centres[b]]) / norms[g]
                 })
             })
             .collect();
@@ -153,6 +160,7 @@ impl JointKernels {
             movers,
             features,
             norms,
+            centres,
             matrices,
             of_one,
             of_several: moved.iter().map(|by| by.len() > 1).collect(),
@@ -196,7 +204,9 @@ impl JointKernels {
             tried.push((strength, power, touch));
             let (kernel, _) =
                 self.kernel(&amounts(&movers.relevance, strength, power), &movers.contacts, touch);
-            for (smoothing, left) in left_out_errors(&kernel, coordinates, &judged) {
+            let ridge = Ridge::new(&kernel, &self.centres, coordinates);
+            for smoothing in SMOOTHINGS {
+                let left = ridge.left_out_error(smoothing, &judged);
                 if left < best.0 {
                     *best = (left, Choice { strength, power, touch, smoothing });
                 }
@@ -236,15 +246,15 @@ impl JointKernels {
         if several.len() >= ENOUGH { several } else { all().collect() }
     }
 
-    /// K over the examples for given amounts of the feature groups and given contacts, divided by its mean
-    /// diagonal; and that.
+    /// K of the examples and the centres (`example × centre`) for given amounts of the feature groups and given
+    /// contacts, divided by its mean diagonal; and that.
     fn kernel(&self, amounts: &[f64], contacts: &[usize], touch: Option<Touch>) -> (Matrix, f64) {
-        let count = self.of_several.len();
-        let mut product = Matrix::from_fn(count, count, |_, _| 1.0);
+        let (examples, centres) = (self.of_several.len(), self.centres.len());
+        let mut product = Matrix::from_fn(examples, centres, |_, _| 1.0);
         for group in used(amounts) {
             let (amount, own) = (amounts[group], &self.matrices[group]);
-            for b in 0..count {
-                for a in 0..count {
+            for b in 0..centres {
+                for a in 0..examples {
                     product[(a, b)] *= 1.0 + amount * own[(a, b)];
                 }
             }
@@ -253,7 +263,9 @@ impl JointKernels {
             for &contact in contacts {
                 let group = self.contact_group(contact, touch);
                 let overlaps = &self.contacts[contact].overlaps;
-                for &(b, of_b) in overlaps {
+                let touching =
+                    overlaps.iter().filter_map(|(e, overlap)| Some((self.centre_of(*e)?, overlap)));
+                for (b, of_b) in touching {
                     for &(a, of_a) in overlaps {
                         let moved = centred(&group, &of_a.to_array(), &of_b.to_array());
                         product[(a, b)] *= 1.0 + touch.amount * moved;
@@ -261,9 +273,15 @@ impl JointKernels {
                 }
             }
         }
-        let diagonal = (0..count).map(|e| product[(e, e)] - 1.0).sum::<f64>() / count as f64;
+        let at = |(b, &a): (usize, &usize)| product[(a, b)] - 1.0;
+        let diagonal = self.centres.iter().enumerate().map(at).sum::<f64>() / centres as f64;
         let diagonal = if diagonal > 0.0 { diagonal } else { 1.0 };
-        (Matrix::from_fn(count, count, |a, b| (product[(a, b)] - 1.0) / diagonal), diagonal)
+        (Matrix::from_fn(examples, centres, |a, b| (product[(a, b)] - 1.0) / diagonal), diagonal)
+    }
+
+    /// The place of an example among the centres.
+    fn centre_of(&self, example: usize) -> Option<usize> {
+        self.centres.binary_search(&example).ok()
     }
 
     /// How a driver sees a contact.
@@ -276,12 +294,9 @@ impl JointKernels {
     }
 
     fn driver(&self, amounts: &[f64], contacts: &[usize], choice: Choice, coordinates: &Matrix) -> Driver {
-        let (mut kernel, diagonal) = self.kernel(amounts, contacts, choice.touch);
+        let (kernel, diagonal) = self.kernel(amounts, contacts, choice.touch);
         let (examples, outputs) = (coordinates.nrows(), coordinates.ncols());
-        for example in 0..examples {
-            kernel[(example, example)] += choice.smoothing;
-        }
-        let solved = solve_positive(&kernel, coordinates);
+        let solved = Ridge::new(&kernel, &self.centres, coordinates).coefficients(choice.smoothing);
         let groups: Vec<usize> = used(amounts).collect();
         let contacts = if choice.touch.is_some() { contacts } else { &[] };
         let of_joints = groups
@@ -303,11 +318,11 @@ impl JointKernels {
             combine: Combine::Subsets,
             interpolant: Interpolant::Rbf {
                 kernel: Kernel::Gaussian,
-                centres: (0..examples).flat_map(centre).collect(),
-                widths: vec![WIDTH; examples],
-                coefficients: (0..examples)
-                    .flat_map(|e| (0..outputs).map(move |k| (e, k)))
-                    .map(|(e, k)| solved[(e, k)] / diagonal)
+                centres: self.centres.iter().flat_map(|&example| centre(example)).collect(),
+                widths: vec![WIDTH; self.centres.len()],
+                coefficients: (0..self.centres.len())
+                    .flat_map(|c| (0..outputs).map(move |k| (c, k)))
+                    .map(|(c, k)| solved[(c, k)] / diagonal)
                     .collect(),
                 tail: Tail::None,
             },
@@ -358,59 +373,145 @@ fn used(amounts: &[f64]) -> impl Iterator<Item = usize> {
     (0..amounts.len()).filter(|&group| amounts[group] > LEAST_AMOUNT)
 }
 
-/// For each smoothing the squared error of coordinates (`example × component`) in the examples `judged` when each
-/// is left out, in closed form: with K = QΛQᵀ, residuals of all are (Q(Λ+λ)⁻¹QᵀY)_i / (Q(Λ+λ)⁻¹Qᵀ)_ii.
-fn left_out_errors(kernel: &Matrix, coordinates: &Matrix, judged: &[usize]) -> Vec<(f64, f64)> {
-    let (values, vectors) = symmetric_eigen(kernel);
-    let (examples, outputs) = (coordinates.nrows(), coordinates.ncols());
-    let rotated = vectors.transpose() * coordinates;
-    let errors = |smoothing: f64| -> f64 {
-        let weights: Vec<f64> = values.iter().map(|value| 1.0 / (value.max(0.0) + smoothing)).collect();
-        judged
-            .iter()
-            .map(|&example| {
-                let own = |i: usize| vectors[(example, i)] * weights[i];
-                let diagonal: f64 = (0..examples).map(|i| own(i) * vectors[(example, i)]).sum();
-                (0..outputs)
-                    .map(|k| (0..examples).map(|i| own(i) * rotated[(i, k)]).sum::<f64>() / diagonal)
-                    .map(|residual| residual * residual)
-                    .sum::<f64>()
-            })
-            .sum()
-    };
-    SMOOTHINGS.into_iter().map(|smoothing| (smoothing, errors(smoothing))).collect()
+/// Examples far from each other: rest or what is nearest to it, then again and again the one furthest from all
+/// before; all where there are few.
+fn centres_of(groups: &[FeatureGroup], features: &[Vec<Vec<f64>>], examples: usize) -> Vec<usize> {
+    if examples <= MOST_CENTRES {
+        return (0..examples).collect();
+    }
+    let squared =
+        |distance: &dyn Fn(usize) -> f64| (0..groups.len()).map(|g| distance(g).powi(2)).sum::<f64>();
+    let to_rest = |e: usize| squared(&|g| groups[g].distance_to_rest(&features[g][e]));
+    let between = |a: usize, b: usize| squared(&|g| groups[g].distance(&features[g][a], &features[g][b]));
+    let mut left: Vec<f64> = (0..examples).map(to_rest).collect();
+    let mut chosen = Vec::with_capacity(MOST_CENTRES);
+    while chosen.len() < MOST_CENTRES {
+        let furthest =
+            (0..examples).max_by(|&a, &b| left[a].total_cmp(&left[b]).then(b.cmp(&a))).unwrap_or(0);
+        if left[furthest] <= 0.0 {
+            break;
+        }
+        chosen.push(furthest);
+        left.par_iter_mut().enumerate().for_each(|(e, left)| *left = left.min(between(e, furthest)));
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// Kernel ridge regression: with K_c the rows of the centres and Kᵀ all columns, the coefficients c minimise
+/// ‖Y − K·c‖² + λ·cᵀ·K_c·c. With K_c = V·S·Vᵀ, K·V·S^(−½) = Z·Qᵀ and Zᵀ·Z = Λ this is one division for each
+/// λ. Where all examples are centres, it is (K + λ)⁻¹·Y.
+struct Ridge {
+    /// `example × direction`
+    turned: Matrix,
+    /// `direction`: Λ
+    values: Vec<f64>,
+    /// `centre × direction`: V·S^(−½)·Q
+    back: Matrix,
+    /// `direction × output`: Zᵀ·Y
+    projected: Matrix,
+    /// Y, `example × output`
+    coordinates: Matrix,
+}
+
+impl Ridge {
+    /// Of a kernel (`example × centre`).
+    fn new(kernel: &Matrix, centres: &[usize], coordinates: &Matrix) -> Self {
+        let (examples, count) = (kernel.nrows(), centres.len());
+        let (values, vectors) =
+            symmetric_eigen(&Matrix::from_fn(count, count, |a, b| kernel[(centres[a], b)]));
+        let largest = values.first().copied().unwrap_or(0.0);
+        let kept = values.iter().take_while(|value| **value > LEAST_DIFFERENCE * largest).count();
+        let scaled = Matrix::from_fn(count, kept, |c, k| vectors[(c, k)] / values[k].sqrt());
+        let (turned, values, back) = if count == examples {
+            let turned = Matrix::from_fn(count, kept, |c, k| vectors[(c, k)] * values[k].sqrt());
+            (turned, values[..kept].to_vec(), scaled)
+        } else {
+            let whitened = kernel * &scaled;
+            let (values, turn) = symmetric_eigen(&gram(&whitened));
+            (&whitened * &turn, values, &scaled * &turn)
+        };
+        let projected = turned.transpose() * coordinates;
+        Self { turned, values, back, projected, coordinates: coordinates.clone() }
+    }
+
+    /// The squared error of the examples `judged`, each predicted from all others, in closed form: the residual
+    /// of each divided by one minus its own share in its prediction.
+    fn left_out_error(&self, smoothing: f64, judged: &[usize]) -> f64 {
+        let weights: Vec<f64> = self.values.iter().map(|value| 1.0 / (value.max(0.0) + smoothing)).collect();
+        let error = |&example: &usize| {
+            let own = |k: usize| self.turned[(example, k)] * weights[k];
+            let share: f64 = (0..weights.len()).map(|k| own(k) * self.turned[(example, k)]).sum();
+            let residual = |output: usize| {
+                let predicted: f64 = (0..weights.len()).map(|k| own(k) * self.projected[(k, output)]).sum();
+                (self.coordinates[(example, output)] - predicted) / (1.0 - share)
+            };
+            (0..self.coordinates.ncols()).map(|output| residual(output).powi(2)).sum::<f64>()
+        };
+        judged.iter().map(error).sum()
+    }
+
+    /// `centre × output`
+    fn coefficients(&self, smoothing: f64) -> Matrix {
+        let (directions, outputs) = (self.values.len(), self.coordinates.ncols());
+        let divided = Matrix::from_fn(directions, outputs, |k, output| {
+            self.projected[(k, output)] / (self.values[k].max(0.0) + smoothing)
+        });
+        &self.back * &divided
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The closed form is what leaving out each example and solving again gives.
-    #[test]
-    fn left_out_errors_are_those_of_leaving_out() {
-        let count = 9;
-        let kernel = Matrix::from_fn(count, count, |a, b| {
+    fn example_kernel() -> Matrix {
+        Matrix::from_fn(9, 9, |a, b| {
             (-0.1 * (a as f64 - b as f64).powi(2)).exp()
                 + 0.3 * (a as f64 * 0.7).sin() * (b as f64 * 0.7).sin()
-        });
-        let coordinates = Matrix::from_fn(count, 2, |e, k| (e as f64 * (1.3 + k as f64)).cos());
-        let judged = [1, 4, 7];
-        for (smoothing, found) in left_out_errors(&kernel, &coordinates, &judged) {
-            let mut expected = 0.0;
-            for left in judged {
-                let kept: Vec<usize> = (0..count).filter(|&e| e != left).collect();
-                let inner = Matrix::from_fn(count - 1, count - 1, |a, b| {
-                    kernel[(kept[a], kept[b])] + if a == b { smoothing } else { 0.0 }
-                });
-                let right = Matrix::from_fn(count - 1, 2, |a, k| coordinates[(kept[a], k)]);
-                let solved = solve_positive(&inner, &right);
-                for k in 0..2 {
-                    let predicted: f64 =
-                        (0..count - 1).map(|a| kernel[(left, kept[a])] * solved[(a, k)]).sum();
-                    expected += (predicted - coordinates[(left, k)]).powi(2);
+        })
+    }
+
+    /// The minimum of ‖Y − K·c‖² + λ·cᵀ·K_c·c by its normal equations, for the examples `kept`.
+    fn direct(kernel: &Matrix, centres: &[usize], kept: &[usize], y: &Matrix, smoothing: f64) -> Matrix {
+        let own = Matrix::from_fn(kept.len(), centres.len(), |a, c| kernel[(kept[a], centres[c])]);
+        let right = Matrix::from_fn(kept.len(), y.ncols(), |a, k| y[(kept[a], k)]);
+        let normal = gram(&own)
+            + Matrix::from_fn(centres.len(), centres.len(), |a, b| {
+                smoothing * kernel[(centres[a], centres[b])]
+            });
+        crate::numeric::solve_positive(&normal, &(own.transpose() * &right))
+    }
+
+    /// The closed forms are what leaving out each example and solving again gives, for all centres and for some.
+    #[test]
+    fn left_out_errors_are_those_of_leaving_out() {
+        let (kernel, judged) = (example_kernel(), [1, 4, 7]);
+        let coordinates = Matrix::from_fn(9, 2, |e, k| (e as f64 * (1.3 + k as f64)).cos());
+        for centres in [(0..9).collect::<Vec<usize>>(), vec![0, 2, 3, 6, 8]] {
+            let against = Matrix::from_fn(9, centres.len(), |a, c| kernel[(a, centres[c])]);
+            let ridge = Ridge::new(&against, &centres, &coordinates);
+            for smoothing in SMOOTHINGS {
+                let all: Vec<usize> = (0..9).collect();
+                let expected = direct(&kernel, &centres, &all, &coordinates, smoothing);
+                let found = ridge.coefficients(smoothing);
+                for c in 0..centres.len() {
+                    assert!((found[(c, 0)] - expected[(c, 0)]).abs() < 1e-6 * expected.norm_max());
                 }
+                // An example that is left out may still be compared with: then it is a centre without a shape.
+                let mut expected = 0.0;
+                for left in judged {
+                    let kept: Vec<usize> = (0..9).filter(|&e| e != left).collect();
+                    let solved = direct(&kernel, &centres, &kept, &coordinates, smoothing);
+                    for k in 0..2 {
+                        let predicted: f64 =
+                            (0..centres.len()).map(|c| kernel[(left, centres[c])] * solved[(c, k)]).sum();
+                        expected += (predicted - coordinates[(left, k)]).powi(2);
+                    }
+                }
+                let found = ridge.left_out_error(smoothing, &judged);
+                assert!((found / expected - 1.0).abs() < 1e-6, "{smoothing}: {found} {expected}");
             }
-            assert!((found / expected - 1.0).abs() < 1e-6, "{smoothing}: {found} {expected}");
         }
     }
 }

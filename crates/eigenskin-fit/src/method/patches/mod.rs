@@ -58,24 +58,21 @@ pub(super) fn learn(
     let kernels = JointKernels::new(seen, &things);
     let progress = &During::new(progress, "fitting drivers");
     let counted = Counted::new(progress, "fitting drivers", patches.count());
-    let found: Vec<(Layer, PatchReport)> = (0..patches.count())
+    let found: Vec<((Layer, Option<Layer>), PatchReport)> = (0..patches.count())
         .into_par_iter()
         .filter(|&patch| basis.moves(patch))
         .map(|patch| {
             let own = basis.own(patch, &coordinates);
             let driver = kernels.fit(&patches.movers(patch, &shapes, &kernels), &own);
             let driven = DrivenPatch { patch, basis: &basis, coordinates: &own, driver: &driver };
-            let layer = layers::layer(seen, &patches, &driven, params.normals, progress)?;
+            let layers = layers::layers(seen, &patches, &driven, params.normals, progress)?;
             counted.next()?;
-            Ok((layer, PatchReport::new(seen, patches.name(patch), &driver)))
+            Ok((layers, PatchReport::new(seen, patches.name(patch), &driver)))
         })
         .collect::<Result<_, FitError>>()?;
-    let (layers, patches): (Vec<Layer>, Vec<PatchReport>) = found.into_iter().unzip();
-    let residuals = &seen.displacements.residuals;
-    let report = PatchesReport {
-        rest_space_error: basis.error(&shapes, &coordinates),
-        residuals_ignored: residuals.iter().filter(|residuals| !residuals.is_empty()).count(),
-        patches,
-    };
+    let (layers, patches): (Vec<_>, Vec<PatchReport>) = found.into_iter().unzip();
+    let (mut layers, residuals): (Vec<Layer>, Vec<Option<Layer>>) = layers.into_iter().unzip();
+    layers.extend(residuals.into_iter().flatten());
+    let report = PatchesReport { rest_space_error: basis.error(&shapes, &coordinates), patches };
     Ok((layers, report))
 }

@@ -10,8 +10,6 @@ use crate::displacements::Observations;
 pub struct PatchesReport {
     /// what the fields leave of the displacements, relative, whatever drives them
     pub rest_space_error: f64,
-    /// examples with displacements after skinning, which patches do not have
-    pub residuals_ignored: usize,
     /// each patch of the skin that moves
     pub patches: Vec<PatchReport>,
 }
