@@ -7,7 +7,7 @@ use eigenskin::driver::Kernel;
 use eigenskin::drivers::{RbfParams, Smoothing, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::jobs::fit::Wanted;
-use eigenskin::method::{self, Budget, Coupling, EigenSkinParams, ParameterizationParams, PsdParams};
+use eigenskin::method::{self, Budget, EigenSkinParams, ParameterizationParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::parameterization_options::ParameterizationArgs;
@@ -18,7 +18,7 @@ use super::psd_options::PsdArgs;
 #[derive(clap::Args)]
 pub struct MethodArgs {
     /// How to learn
-    #[arg(long, value_enum, default_value = "eigenskin", help_heading = "Learning")]
+    #[arg(long, value_enum, default_value = "patches", help_heading = "Learning")]
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
     /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
@@ -58,7 +58,9 @@ pub struct MethodArgs {
 /// Fitting methods.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Method {
-    /// principal components per joint support, interpolated over the joint's rotation
+    /// components per patch of the skin, over all joints that move it, alone and together, and over contact
+    Patches,
+    /// the paper's: principal components per joint support, interpolated over the joint's rotation
     Eigenskin,
     /// pose space deformation: every example as it was sculpted, fading out around its pose
     Psd,
@@ -66,11 +68,7 @@ pub enum Method {
     WeightedPsd,
     /// few signals per part of the skin, interpolated over the joints that drive it
     Parameterization,
-    /// components per patch of the skin, over all joints that move it, alone and together: for poses that move
-    /// many joints
-    Patches,
-    /// tries the methods but patches, kernels, smoothing and budgets, and takes what predicts left-out examples
-    /// best
+    /// tries all methods, then kernels, smoothing and budgets, and takes what predicts left-out examples best
     Auto,
 }
 
@@ -92,7 +90,8 @@ impl Method {
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of --method eigenskin")]
 pub struct EigenSkinArgs {
-    /// Most components that may move one vertex [default: 10, unless --per-joint is given]
+    /// Most components that may move one vertex, also of --method patches [default: 10, unless --per-joint is
+    /// given]
     #[arg(long, value_name = "N")]
     per_vertex: Option<usize>,
     /// Components of every joint: the paper's equal split
@@ -105,11 +104,6 @@ pub struct EigenSkinArgs {
     /// where that makes better use of the limit per vertex]
     #[arg(long, value_name = "SHARE", hide_short_help = true)]
     support_threshold: Option<f64>,
-    /// How joints that move together are treated: none (the paper's recipe: each on its own, added
-    /// up), additive (their sum meets all poses), pairs (and pairs have layers of their own where that
-    /// predicts left-out poses better), or auto (pairs, where poses move several joints) [default: auto]
-    #[arg(long, value_name = "HOW", value_parser = parse_coupling, hide_short_help = true)]
-    coupling: Option<Coupling>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -205,7 +199,9 @@ impl MethodArgs {
             return Ok(method::Method::Parameterization(self.parameterization_params()));
         }
         if self.method == Method::Patches {
-            return Ok(method::Method::Patches(self.patches.params(!self.no_normals)));
+            return Ok(method::Method::Patches(
+                self.patches.params(self.eigenskin.per_vertex, !self.no_normals),
+            ));
         }
         self.psd.check_interpolation(&kernels)?;
         let params = PsdParams {
@@ -263,19 +259,16 @@ impl EigenSkinArgs {
                 },
             },
             budget: Budget { per_vertex, per_joint: self.per_joint, total: None },
-            coupling: self.coupling.unwrap_or_default(),
             ..others
         }
     }
 
     /// Its options, and whether they were typed.
-    pub fn given(&self) -> [(&'static str, bool); 5] {
+    pub fn given(&self) -> [(&'static str, bool); 3] {
         [
-            ("--per-vertex", self.per_vertex.is_some()),
             ("--per-joint", self.per_joint.is_some()),
             ("--support-border", self.support_border.is_some()),
             ("--support-threshold", self.support_threshold.is_some()),
-            ("--coupling", self.coupling.is_some()),
         ]
     }
 }
@@ -283,10 +276,6 @@ impl EigenSkinArgs {
 fn parse_kernel(name: &str) -> Result<Kernel, String> {
     let names: Vec<&str> = Kernel::ALL.iter().map(|kernel| kernel.name()).collect();
     Kernel::named(name).ok_or_else(|| format!("choose one of {}", names.join(", ")))
-}
-
-fn parse_coupling(name: &str) -> Result<Coupling, String> {
-    Coupling::named(name).ok_or_else(|| "choose none, additive, pairs or auto".to_string())
 }
 
 fn parse_width(text: &str) -> Result<Width, String> {

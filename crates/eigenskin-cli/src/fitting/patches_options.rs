@@ -12,9 +12,6 @@ pub struct PatchesArgs {
     /// Patches of the skin; every vertex is in two [default: 24]
     #[arg(long, value_name = "N", hide_short_help = true)]
     patches: Option<usize>,
-    /// Components of each patch [default: 5]
-    #[arg(long, value_name = "K", hide_short_help = true)]
-    per_patch: Option<usize>,
 }
 
 impl PatchesArgs {
@@ -22,7 +19,7 @@ impl PatchesArgs {
     pub fn check_method(&self, method: Method, others: &[(&'static str, bool)]) -> Result<()> {
         let instead = || format!("--method {}", method.name());
         let chosen = method == Method::Patches;
-        let own = [("--patches", self.patches.is_some()), ("--per-patch", self.per_patch.is_some())];
+        let own = [("--patches", self.patches.is_some())];
         let own = own.map(|(option, given)| WorksWith {
             option,
             given,
@@ -45,11 +42,11 @@ impl PatchesArgs {
     }
 
     /// What was asked for.
-    pub fn params(&self, normals: bool) -> PatchesParams {
+    pub fn params(&self, per_vertex: Option<usize>, normals: bool) -> PatchesParams {
         let default = PatchesParams::default();
         PatchesParams {
             patches: self.patches.unwrap_or(default.patches),
-            per_patch: self.per_patch.unwrap_or(default.per_patch),
+            per_vertex: per_vertex.unwrap_or(default.per_vertex),
             normals,
         }
     }

@@ -2,7 +2,7 @@
 
 use eigenskin::examples::MergedExample;
 use eigenskin::jobs::fit::FitOutcome;
-use eigenskin::method::{CouplingReport, EigenSkinReport, Learnt, PatchesReport};
+use eigenskin::method::{EigenSkinReport, Learnt, PatchesReport};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 
@@ -30,9 +30,6 @@ pub fn print(output: &Output, outcome: &FitOutcome) {
     );
     print_error(output, training);
     match &fit.learnt {
-        Learnt::EigenSkin(EigenSkinReport { coupling: Some(coupling), .. }) => {
-            print_coupling(output, coupling);
-        }
         Learnt::EigenSkin(_) => {}
         Learnt::Psd(learnt) => psd_summary::print_spaces(output, learnt),
         Learnt::Parameterization(learnt) => parameterization_summary::print_parts(output, learnt),
@@ -66,35 +63,6 @@ fn movers(learnt: &EigenSkinReport, model: &Model) -> String {
         counted(joints, "joint", "joints")
     } else {
         counted(joints, "joint or control", "joints and controls")
-    }
-}
-
-/// What joints that move together needed.
-fn print_coupling(output: &Output, coupling: &CouplingReport) {
-    let poses = counted(coupling.multi_joint_examples, "pose", "poses");
-    output.item(
-        "coupling",
-        format!(
-            "all joints fitted together, as {poses} move several: {:.3} of the displacements left on left-out poses",
-            coupling.additive_error
-        ),
-    );
-    if coupling.too_many_for_pairs {
-        return output.item("", "pairs of joints were not tried: there are too many examples and vertices");
-    }
-    if coupling.tried_pairs == 0 {
-        return;
-    }
-    if coupling.pairs.is_empty() {
-        let tried = counted(coupling.tried_pairs, "pair", "pairs");
-        return output.item("", format!("none of {tried} predicts left-out poses better"));
-    }
-    let pairs = counted(coupling.pairs.len(), "pair", "pairs");
-    output
-        .item("", format!("{:.3} with {pairs} of {} coupled:", coupling.coupled_error, coupling.tried_pairs));
-    for pair in &coupling.pairs {
-        let share = 100.0 * pair.gain;
-        output.item("", format!("{}: {share:.1} % of the squared error", pair.names.join(" × ")));
     }
 }
 

@@ -7,7 +7,6 @@ mod bench;
 mod black_box;
 mod clip_sources;
 mod commands;
-mod coupling;
 mod examples_editing;
 mod large_cache;
 mod manners;

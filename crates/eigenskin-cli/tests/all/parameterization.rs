@@ -70,7 +70,7 @@ fn senseless_options_are_refused() {
 #[test]
 fn options_of_other_methods_are_refused() {
     let of_psd = "--method psd and weighted-psd";
-    let options: [(&str, &str, &str, &[&str]); 15] = [
+    let options: [(&str, &str, &str, &[&str]); 14] = [
         ("--radius", "fist=0.4", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--axis-radii", "elbow=0.5,1,1", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--deltas", "forward", of_psd, &["eigenskin", "parameterization", "auto"]),
@@ -82,7 +82,6 @@ fn options_of_other_methods_are_refused() {
         ("--per-joint", "4", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
         ("--support-border", "hard", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
         ("--support-threshold", "0.1", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
-        ("--coupling", "none", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
         ("--signals", "4", "--method parameterization", &["eigenskin", "psd", "weighted-psd", "auto"]),
         ("--parts", "2", "--method parameterization", &["eigenskin", "psd", "weighted-psd", "auto"]),
         ("--per-coordinate", "", "--method parameterization", &["eigenskin", "psd", "weighted-psd", "auto"]),

@@ -19,7 +19,7 @@ use glam::{DAffine3, Vec3};
 use rayon::prelude::*;
 
 use crate::during::During;
-use crate::method::{Budget, Coupling, EigenSkinParams, Fit, FitError, JointReport, Method, fit_examples};
+use crate::method::{Budget, EigenSkinParams, Fit, FitError, JointReport, Method, fit_examples};
 use crate::metrics::{EXACT, ErrorSummary, shape_errors};
 
 pub use example_targets::{ExampleTargets, PoseWeights, ShapeInterpolation};
@@ -115,13 +115,8 @@ pub fn learnt_baselines(
     let linear = linear_errors(sets, progress)?;
     let fitted = |per_joint: Option<usize>| -> Result<Fit, FitError> {
         let budget = Budget { per_vertex: None, per_joint, total: None };
-        // Only positions are compared here. Pairs of joints are searched for the model itself alone: it takes
-        // longer than everything else.
-        let coupling = match params.coupling {
-            Coupling::Automatic | Coupling::Pairs => Coupling::Additive,
-            given => given,
-        };
-        let params = EigenSkinParams { budget, normals: false, coupling, ..params.clone() };
+        // Only positions are compared here.
+        let params = EigenSkinParams { budget, normals: false, ..params.clone() };
         fit_examples(training, &base.into(), &Method::EigenSkin(params), progress)
     };
     let all = fitted(None)?;

@@ -85,14 +85,4 @@ impl Projections {
         }
         error.max(0.0)
     }
-
-    /// The same of fields that are mixtures of these (`field × mixture`).
-    #[must_use]
-    pub fn mixed(&self, mixtures: &Matrix) -> Self {
-        Self {
-            gram: mixtures.transpose() * &self.gram * mixtures,
-            of_examples: &self.of_examples * mixtures,
-            energies: self.energies.clone(),
-        }
-    }
 }

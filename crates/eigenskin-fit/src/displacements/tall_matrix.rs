@@ -22,36 +22,6 @@ pub struct TallMatrix<'a> {
     pub axis: Option<usize>,
 }
 
-/// All of some fields in memory, to be looked at as a matrix.
-#[derive(Debug, Clone)]
-pub struct HeldFields {
-    fields: Fields,
-    examples: Vec<usize>,
-    points: Vec<u32>,
-}
-
-impl HeldFields {
-    /// Fields `example × point`.
-    pub fn new(values: Vec<Vec3>, example_count: usize) -> Self {
-        let point_count = values.len().checked_div(example_count).unwrap_or(0);
-        Self {
-            fields: Fields::held(values, point_count),
-            examples: (0..example_count).collect(),
-            points: (0..point_count as u32).collect(),
-        }
-    }
-
-    /// The matrix.
-    pub fn matrix(&self) -> TallMatrix<'_> {
-        let Self { fields, examples, points } = self;
-        TallMatrix { fields, examples, points, factor: &as_it_is, axis: None }
-    }
-}
-
-fn as_it_is(_: usize, _: usize) -> f64 {
-    1.0
-}
-
 impl TallMatrix<'_> {
     /// AᵀA, `example × example`.
     pub fn gram(&self, progress: &dyn Progress) -> Result<Matrix, TileError> {

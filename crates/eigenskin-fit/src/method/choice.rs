@@ -1,6 +1,6 @@
 //! Choosing a method: what predicts left-out examples best.
 //!
-//! 1. Every method but patches is tried on the same folds, on equal terms: none may move a vertex by more components than
+//! 1. Every method is tried on the same folds, on equal terms: none may move a vertex by more components than
 //!    another.
 //! 2. Kernels, smoothing and budgets of the best one are tried after that; each must pay.
 
@@ -14,7 +14,7 @@ use eigenskin_core::progress::Progress;
 use serde::{Serialize, Serializer};
 
 use super::{
-    Coupling, EigenSkinParams, FitError, Method, ParameterizationParams, PsdParams, fit, fit_examples,
+    EigenSkinParams, FitError, Method, ParameterizationParams, PatchesParams, PsdParams, fit, fit_examples,
 };
 use crate::displacements::Observations;
 use crate::drivers::Smoothing;
@@ -55,8 +55,6 @@ pub struct Trial {
 pub struct Candidate {
     /// the method, by its name in settings
     pub method: &'static str,
-    /// whether joints that move together are coupled
-    pub coupled: bool,
     /// what differs from the method as it was asked for
     pub refinement: Option<Refinement>,
 }
@@ -75,14 +73,13 @@ pub enum Refinement {
 impl Candidate {
     /// In a few words.
     pub fn name(&self) -> String {
-        let coupled = if self.coupled { " with coupled joints" } else { "" };
         let refinement = match self.refinement {
             None => String::new(),
             Some(Refinement::Kernel(kernel)) => format!(", {} kernel", kernel.name()),
             Some(Refinement::Smoothing(smoothing)) => format!(", smoothing {smoothing}"),
             Some(Refinement::PerVertex(limit)) => format!(", {limit} per vertex"),
         };
-        format!("{}{coupled}{refinement}", self.method)
+        format!("{}{refinement}", self.method)
     }
 }
 
@@ -201,8 +198,8 @@ struct Attempt {
 }
 
 impl Attempt {
-    fn new(method: Method, coupled: bool) -> Self {
-        let candidate = Candidate { method: method.name(), coupled, refinement: None };
+    fn new(method: Method) -> Self {
+        let candidate = Candidate { method: method.name(), refinement: None };
         Self { candidate, method, most_components: None }
     }
 
@@ -239,26 +236,28 @@ fn methods(
     progress: &dyn Progress,
 ) -> Result<Vec<Attempt>, FitError> {
     let together = moved(set).iter().any(|movers| movers.len() > 1);
-    let eigenskin = |coupling| Method::EigenSkin(EigenSkinParams { coupling, ..start.clone() });
-    let mut attempts = vec![Attempt::new(eigenskin(Coupling::None), false)];
-    if together && start.coupling != Coupling::None {
-        let coupled = if start.coupling == Coupling::Additive { Coupling::Additive } else { Coupling::Pairs };
-        attempts.push(Attempt::new(eigenskin(coupled), true));
-    }
+    let default = PatchesParams::default();
+    let patches = PatchesParams {
+        per_vertex: start.budget.per_vertex.unwrap_or(default.per_vertex),
+        normals: start.normals,
+        ..default
+    };
+    let mut attempts =
+        vec![Attempt::new(Method::EigenSkin(start.clone())), Attempt::new(Method::Patches(patches))];
     if together {
         let params = ParameterizationParams {
             signals_per_vertex: start.budget.per_vertex,
             normals: start.normals,
             ..ParameterizationParams::default()
         };
-        attempts.push(Attempt::new(Method::Parameterization(params), false));
+        attempts.push(Attempt::new(Method::Parameterization(params)));
     }
     // Pose space deformation has a field per example, and most reach far: on equal terms, it may not
     // carry more at any vertex.
     let most = fit_examples(set, base, &attempts[0].method, progress)?.model.component_count();
     let most_components = (set.len() > most).then_some(most.max(1));
     let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
-    let psd = Attempt { most_components, ..Attempt::new(Method::Psd(PsdParams::default()), false) };
+    let psd = Attempt { most_components, ..Attempt::new(Method::Psd(PsdParams::default())) };
     let seen = Observations::of(set, base, psd.method.allows_compromise(), progress);
     let fitted =
         seen.map_err(FitError::from).and_then(|seen| fit(&seen, &psd.method, most_components, progress));
@@ -286,7 +285,7 @@ fn refinements(best: &Attempt, budget_is_given: bool) -> Vec<(Attempt, f64)> {
             found.push((next, PAYS));
         }
     }
-    if params.coupling == Coupling::None && params.interpolation.smoothing == Smoothing::Automatic {
+    if params.interpolation.smoothing == Smoothing::Automatic {
         let smoothing = 0.01;
         let next = variant(Refinement::Smoothing(smoothing), &|params| {
             params.interpolation.smoothing = Smoothing::Fixed(smoothing);

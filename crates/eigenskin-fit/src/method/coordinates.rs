@@ -172,27 +172,6 @@ impl SupportCoordinates {
         found
     }
 
-    /// The coordinates that belong to some of the examples only.
-    #[must_use]
-    pub fn only(&self, examples: &[usize]) -> Self {
-        let mut kept =
-            Self { examples: Vec::new(), coordinates: Vec::new(), component_count: self.component_count };
-        for (index, &example) in self.examples.iter().enumerate().filter(|(_, e)| examples.contains(e)) {
-            kept.examples.push(example);
-            kept.coordinates.extend(self.of(index));
-        }
-        kept
-    }
-
-    /// Of a layer whose coordinates are known in all examples (`example` → `component`), in some.
-    pub fn of_examples(examples: &[usize], coordinates: &[Vec<f64>]) -> Self {
-        Self {
-            examples: examples.to_vec(),
-            coordinates: examples.iter().flat_map(|&e| coordinates[e].iter().copied()).collect(),
-            component_count: coordinates.first().map_or(0, Vec::len),
-        }
-    }
-
     /// Coordinates in one of its examples, `component`.
     pub fn of(&self, index: usize) -> &[f64] {
         &self.coordinates[index * self.component_count..(index + 1) * self.component_count]

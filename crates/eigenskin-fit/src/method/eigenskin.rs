@@ -11,8 +11,7 @@
 //!
 //! v_i(pose) = Σ_b w_ib T_b ( v_i⁰ + Σ_j Σ_{k ≤ n_j} α_jk(pose) û_i^jk )                        Equation 2
 //! ```
-//! [`Observations`] hold the u. Poses that move several joints at once are the paper's future work:
-//! [`super::coupling`].
+//! [`Observations`] hold the u. What joints do together is the paper's future work: [`super::patches`].
 
 mod layers;
 mod params;
@@ -23,7 +22,6 @@ use eigenskin_core::model::Layer;
 use eigenskin_core::progress::Progress;
 
 use super::coordinates::{bases_of_counts, coordinates_of_examples};
-use super::coupling::{self, Coupling};
 use super::{FitError, allocation, joint_driver};
 use crate::displacements::Observations;
 use crate::during::During;
@@ -43,14 +41,11 @@ pub(super) fn learn(
     let moved = Moved::of(seen);
     let regions =
         best_cut(seen, params, |threshold| regions_cut_at(threshold, seen, &moved, params, progress))?;
-    if regions.move_together() && params.coupling != Coupling::None {
-        return coupling::learn(seen, &moved, regions, params, progress);
-    }
     let drivers =
         joint_driver::joint_drivers(seen, &regions, params, &During::new(progress, "fitting drivers"))?;
     let joints = regions.reports(&seen.rig, &drivers);
     let layers = joint_layers(seen, &regions, drivers, params.normals, progress)?;
-    Ok((layers, EigenSkinReport::additive(&regions, joints)))
+    Ok((layers, EigenSkinReport::new(&regions, joints)))
 }
 
 /// What each joint does where, with supports cut at a share of its largest displacement.

@@ -5,7 +5,6 @@ mod allocation;
 mod budget;
 mod choice;
 mod coordinates;
-mod coupling;
 mod eigenskin;
 mod error;
 mod isometric;
@@ -30,7 +29,6 @@ pub use allocation::Budget;
 pub(crate) use allocation::allocate;
 pub use budget::{Allowed, BudgetError, ErrorLimit, Limits, SizeLimit, WrittenSize, components_within};
 pub use choice::{Candidate, Choice, Refinement, Trial, choose_method};
-pub use coupling::{Coupling, CouplingReport, PairReport};
 pub use eigenskin::{EigenSkinParams, EigenSkinReport, JointReport};
 pub use error::{FitError, Interpolated};
 pub(crate) use isometric::isometric_coordinates;
@@ -174,9 +172,9 @@ pub fn fit_examples(
 }
 
 impl Default for Method {
-    /// EigenSkin.
+    /// Patches.
     fn default() -> Self {
-        Self::EigenSkin(EigenSkinParams::default())
+        Self::Patches(PatchesParams::default())
     }
 }
 
@@ -274,6 +272,11 @@ impl Learnt {
     /// What pose space deformation tells.
     pub fn psd(&self) -> Option<&PsdReport> {
         if let Self::Psd(report) = self { Some(report) } else { None }
+    }
+
+    /// What patches tell.
+    pub fn patches(&self) -> Option<&PatchesReport> {
+        if let Self::Patches(report) = self { Some(report) } else { None }
     }
 
     /// What parameterization tells.

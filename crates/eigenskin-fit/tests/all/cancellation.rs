@@ -18,9 +18,9 @@ use eigenskin_fit::baselines::{add_leave_one_out, learnt_baselines, psd_baseline
 use eigenskin_fit::displacements::black_box::{InversionParams, invert};
 use eigenskin_fit::displacements::{Observations, ObservationsError};
 use eigenskin_fit::method::{
-    BudgetError, Coupling, DeltaSpace, EigenSkinParams, FitError, IcaParams, Limits, Method,
-    ParameterizationParams, PatchesParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize,
-    choose_method, components_within, fit, fit_examples,
+    BudgetError, DeltaSpace, EigenSkinParams, FitError, IcaParams, Limits, Method, ParameterizationParams,
+    PatchesParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize, choose_method, components_within,
+    fit, fit_examples,
 };
 use eigenskin_fit::metrics::{evaluate_against, evaluate_each, leave_one_out};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane};
@@ -123,15 +123,13 @@ fn arm_set() -> ExampleSet {
 
 fn methods() -> Vec<(&'static str, Method, Option<usize>)> {
     let psd = PsdParams::default();
-    let coupled = |coupling| Method::EigenSkin(EigenSkinParams { coupling, ..EigenSkinParams::default() });
     let forward = DeltaSpace::Forward { frame: Frame::Root };
     let ica = ParameterizationParams {
         basis: SignalBasis::Independent(IcaParams::default()),
         ..ParameterizationParams::default()
     };
     vec![
-        ("eigenskin", coupled(Coupling::None), None),
-        ("eigenskin, coupled", coupled(Coupling::Pairs), None),
+        ("eigenskin", Method::EigenSkin(EigenSkinParams::default()), None),
         ("psd", Method::Psd(psd.clone()), None),
         ("forward psd", Method::Psd(PsdParams { deltas: forward, ..psd.clone() }), None),
         (

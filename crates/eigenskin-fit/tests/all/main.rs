@@ -4,7 +4,6 @@
 mod baselines;
 mod black_box;
 mod cancellation;
-mod coupling;
 mod drivers;
 mod eigenskin_properties;
 mod examples;

@@ -8,15 +8,13 @@ use eigenskin_core::driver::Combine;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::progress::Unwatched;
 use eigenskin_fit::displacements::Observations;
-use eigenskin_fit::method::{
-    Coupling, EigenSkinParams, Fit, FitError, Method, PatchesParams, fit, fit_examples,
-};
+use eigenskin_fit::method::{EigenSkinParams, Fit, FitError, Method, PatchesParams, fit, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 
 use crate::support::coupled::{held_out, set_of, training};
 use crate::support::{furthest, learn, shape};
 
-const FEW: PatchesParams = PatchesParams { patches: 6, per_patch: 4, normals: true };
+const FEW: PatchesParams = PatchesParams { patches: 6, per_vertex: 8, normals: true };
 
 fn patches(set: &ExampleSet, params: &PatchesParams) -> Fit {
     fit_examples(set, &Base::default(), &params.clone().into(), &Unwatched).unwrap()
@@ -30,8 +28,7 @@ fn error(fit: &Fit, truth: &ExampleSet) -> f64 {
 fn what_joints_do_together_is_learnt_without_a_search() {
     let rig = tube();
     let (training, held_out) = (training(&rig, 0.3), held_out(&rig, 0.3));
-    let sum =
-        learn(&training, &EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() });
+    let sum = learn(&training, &EigenSkinParams::default());
     let (of_sum, found) = (error(&sum.unwrap(), &held_out), patches(&training, &FEW));
     let of_patches = error(&found, &held_out);
     assert!(of_sum > 0.15 && of_patches < 0.05 && of_patches < 0.25 * of_sum, "{of_sum} {of_patches}");
@@ -66,11 +63,11 @@ fn limits_hold_and_nonsense_is_refused() {
         let small = fit(&seen, &Method::Patches(FEW), Some(most), &Unwatched).unwrap().model;
         assert!((1..=most).contains(&small.component_count()), "{most}: {}", small.component_count());
     }
-    for params in [PatchesParams { patches: 0, ..FEW }, PatchesParams { per_patch: 0, ..FEW }] {
+    for params in [PatchesParams { patches: 0, ..FEW }, PatchesParams { per_vertex: 0, ..FEW }] {
         let refused = fit(&seen, &Method::Patches(params), None, &Unwatched).unwrap_err();
         assert!(matches!(refused, FitError::Parameter { .. }), "{refused}");
     }
     // More patches than points are as many as there are points.
-    let many = PatchesParams { patches: 100_000, per_patch: 1, normals: false };
+    let many = PatchesParams { patches: 100_000, per_vertex: 2, normals: false };
     assert!(patches(&training, &many).model.component_count() <= training.rig().vertex_count());
 }

@@ -9,8 +9,8 @@ use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::black_box::InversionParams;
 use eigenskin_fit::drivers::{RbfParams, Smoothing, TailChoice, Width};
 use eigenskin_fit::method::{
-    Budget, Coupling, DeltaSpace, EigenSkinParams, IcaParams, Limits, Method, ParameterizationParams,
-    PatchesParams, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
+    Budget, DeltaSpace, EigenSkinParams, IcaParams, Limits, Method, ParameterizationParams, PatchesParams,
+    PoseFeature, PrototypeParams, PsdInterpolation, PsdParams, SignalBasis, SpaceOrder,
 };
 use eigenskin_fit::mirror::{MirrorParams, MirrorPlane};
 use eigenskin_fit::solve_weights::SolveWeightsParams;
@@ -48,17 +48,16 @@ fn interpolations() -> Vec<RbfParams> {
 
 #[test]
 fn methods_come_back() {
-    for (interpolation, coupling) in interpolations().into_iter().zip(Coupling::ALL.into_iter().cycle()) {
+    for interpolation in interpolations() {
         let params = EigenSkinParams {
             support: SupportParams { threshold: Some(0.1), border: Border::Hard },
             budget: Budget { per_vertex: None, per_joint: Some(3), total: Some(20) },
             interpolation: interpolation.clone(),
             normals: false,
             clamp_margin: None,
-            coupling,
         };
         again(&Method::from(params));
-        again(&Method::from(PatchesParams { patches: 7, per_patch: 3, normals: false }));
+        again(&Method::from(PatchesParams { patches: 7, per_vertex: 3, normals: false }));
         again(&Method::from(ParameterizationParams {
             basis: SignalBasis::Independent(IcaParams { seed: 7, ..IcaParams::default() }),
             interpolation,
@@ -142,14 +141,12 @@ fn settings_are_written_as_people_type_them() {
 
     let typed = json!({
         "method": "eigenskin",
-        "coupling": "additive",
         "support": { "border": "hard" },
         "budget": { "per_vertex": 6 },
         "interpolation": { "kernel": "thin-plate", "width": "auto", "smoothing": 0.01 },
         "clamp_margin": null,
     });
     let Method::EigenSkin(params) = method(typed).unwrap() else { panic!("another method") };
-    assert_eq!(params.coupling, Coupling::Additive);
     assert_eq!(params.support, SupportParams { border: Border::Hard, ..SupportParams::default() });
     assert_eq!(params.budget, Budget { per_vertex: Some(6), ..Budget::default() });
     let interpolation =
@@ -157,9 +154,6 @@ fn settings_are_written_as_people_type_them() {
     assert_eq!((params.interpolation, params.clamp_margin), (interpolation, None));
     for kernel in Kernel::ALL {
         assert_eq!(to_value(RbfParams { kernel, ..RbfParams::default() }).unwrap()["kernel"], kernel.name());
-    }
-    for coupling in Coupling::ALL {
-        assert_eq!(to_value(coupling).unwrap(), coupling.name());
     }
     for (settings, named) in [
         (json!({ "method": "auto" }), "auto"),
@@ -178,7 +172,7 @@ fn fits_are_told_by_the_same_names() {
     let set = layered();
     let common = ["merged", "components", "most_components_per_vertex"];
     let told = to_value(learn(&set, &EigenSkinParams::default()).unwrap()).unwrap();
-    let own = ["method", "examples", "rest_space_error", "support_threshold", "joints", "coupling"];
+    let own = ["method", "examples", "rest_space_error", "support_threshold", "joints"];
     assert_eq!(keys(&told), [&own[..], &common].concat());
     assert_eq!((&told["method"], &told["examples"]), (&json!("eigenskin"), &json!(set.len())));
     let joint = [
@@ -193,18 +187,21 @@ fn fits_are_told_by_the_same_names() {
         "leave_one_out",
     ];
     assert_eq!(keys(&told["joints"][0]), joint);
-    let coupling = [
-        "multi_joint_examples",
+    let told = to_value(learn(&set, &PatchesParams::default()).unwrap()).unwrap();
+    let own = ["method", "examples", "rest_space_error", "patches"];
+    assert_eq!(keys(&told), [&own[..], &common].concat());
+    let patch = [
+        "name",
+        "drivers",
+        "strength",
+        "power",
+        "contacts",
+        "contact_strength",
+        "contact_length",
         "smoothing",
-        "width_factor",
-        "smoothing_curve",
-        "additive_left_out_error",
-        "coupled_left_out_error",
-        "tried_pairs",
-        "too_many_for_pairs",
-        "pairs",
+        "cross_validation",
     ];
-    assert_eq!(keys(&told["coupling"]), coupling);
+    assert_eq!(keys(&told["patches"][0]), patch);
 
     let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
     let told = to_value(learn(&set, &weighted).unwrap()).unwrap();

@@ -4,9 +4,9 @@
 //! of their own.
 
 mod chart;
-mod coupling;
 mod figures;
 mod invertibility;
+mod patches;
 mod pictures;
 mod pose_spaces;
 mod sections;
@@ -148,7 +148,7 @@ pub fn html(report: &Report) -> String {
                     (sections::pose_errors(report))
                     (tables::normals(report))
                     (sections::singular_values(report))
-                    (coupling::section(report))
+                    (patches::section(report))
                     (pose_spaces::section(report))
                     (signals::section(report))
                     (sections::coverage(report))

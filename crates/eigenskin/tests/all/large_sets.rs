@@ -15,7 +15,7 @@ use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::Observations;
 use eigenskin_fit::method::{
-    Coupling, EigenSkinParams, Method, ParameterizationParams, PrototypeParams, PsdParams, fit,
+    EigenSkinParams, Method, ParameterizationParams, PatchesParams, PrototypeParams, PsdParams, fit,
 };
 use eigenskin_io::vertex_cache::{write_mdd, write_pc2};
 use eigenskin_io::{examples_from_clip, read_cache};
@@ -80,15 +80,13 @@ fn every_format_gives_the_model_of_memory() {
     let (scene, others) = scene();
     let folder = tempfile::tempdir().unwrap();
     let limit = 1e-6 * scene.rig().mesh().size();
-    let coupled = |coupling| Method::EigenSkin(EigenSkinParams { coupling, ..EigenSkinParams::default() });
     let plain = Method::Psd(PsdParams::default());
     let prototypes = Some(PrototypeParams::default());
     let weighted = Method::Psd(PsdParams { prototypes, ..PsdParams::default() });
     // Pose space deformation merged by far, and not at all.
     let methods = [
-        (coupled(Coupling::Automatic), None),
-        (coupled(Coupling::Additive), None),
-        (coupled(Coupling::None), None),
+        (Method::Patches(PatchesParams::default()), None),
+        (Method::EigenSkin(EigenSkinParams::default()), None),
         (Method::Parameterization(ParameterizationParams::default()), None),
         (plain.clone(), Some(9)),
         (weighted, Some(30)),
@@ -145,8 +143,7 @@ fn many_poses_give_the_model_of_memory() {
     let set = large(&scene, &path, &scratch);
     let seen = set.observe(BaseSkinning::LinearBlend, false, &scratch, &Unwatched).unwrap();
     assert!(seen.len() > 256, "{}", seen.len());
-    let additive = EigenSkinParams { coupling: Coupling::Additive, ..EigenSkinParams::default() };
-    let methods = [Method::from(additive), Method::from(ParameterizationParams::default())];
+    let methods = [Method::default(), Method::from(ParameterizationParams::default())];
     let models = |seen: &Observations| {
         methods.each_ref().map(|method| fit(seen, method, None, &Unwatched).unwrap().model)
     };

@@ -1,7 +1,6 @@
 //! Learning from examples of others, in the folder that EIGENSKIN_DATA names.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail, and tells what it saw")]
 
-mod coupling;
 mod mirror;
 mod parameterization;
 mod patches;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::drivers::{RbfParams, Smoothing};
-use crate::method::{Budget, Coupling, FitError};
+use crate::method::{Budget, FitError};
 use crate::supports::SupportParams;
 
 /// How to fit.
@@ -22,9 +22,6 @@ pub struct EigenSkinParams {
     /// range; default 0.5. They change their sign only where examples do. `None` lets the kernels run
     /// free outside the examples
     pub clamp_margin: Option<f64>,
-    /// how joints that move together are treated; default automatic. Makes no difference when every
-    /// example moves one joint
-    pub coupling: Coupling,
 }
 
 impl Default for EigenSkinParams {
@@ -35,7 +32,6 @@ impl Default for EigenSkinParams {
             interpolation: RbfParams::default(),
             normals: true,
             clamp_margin: Some(0.5),
-            coupling: Coupling::Automatic,
         }
     }
 }

@@ -39,10 +39,6 @@ const PAPER: f64 = 0.04;
 /// wide supports use up the limit of every vertex, and smaller ones leave room for more components
 /// (§2.5 proposes to mask supports to smaller regions).
 const LARGER: [f64; 4] = [0.1, 0.15, 0.2, 0.3];
-/// Components below this share of a support's strongest are rounding.
-const LEAST_COMPONENT: f64 = 1e-4;
-/// Components that coupling may want, whatever the limit is.
-const LEAST_WANTED: usize = 24;
 /// One that pays lowers the error to this share.
 const PAYS: f64 = 0.97;
 
@@ -67,30 +63,6 @@ pub(super) fn best_cut(
 }
 
 impl Regions {
-    /// Whether some example moves several joints.
-    pub fn move_together(&self) -> bool {
-        self.acting.iter().any(|acting| acting.len() > 1)
-    }
-
-    /// The first components of a support, up to `most`: those that are more than rounding.
-    pub fn basis_of(
-        &self,
-        displacements: &RestDisplacements,
-        support: usize,
-        most: usize,
-        progress: &dyn Progress,
-    ) -> Result<KeptBasis, TileError> {
-        let values = &self.components[support].singular_values;
-        let strongest = values.first().copied().unwrap_or(0.0);
-        let count = values.iter().filter(|&&s| s > LEAST_COMPONENT * strongest).count().min(most);
-        kept_basis(displacements, &self.supports[support], &self.components[support], count, progress)
-    }
-
-    /// Thresholds to try beyond one.
-    pub fn thresholds_above(threshold: f64) -> impl Iterator<Item = f64> {
-        LARGER.into_iter().filter(move |&larger| larger > threshold)
-    }
-
     /// What is to be said of all joints, with their drivers (`support`).
     pub fn reports(&self, rig: &Rig, drivers: &[RbfFit]) -> Vec<JointReport> {
         let report = |(index, fit): (usize, &RbfFit)| {
@@ -127,7 +99,7 @@ pub(super) fn principal_components(
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Result<Vec<PrincipalComponents>, TileError> {
-    let wanted = budget.per_joint.or(budget.per_vertex).map(|limit| limit.max(LEAST_WANTED));
+    let wanted = budget.per_joint.or(budget.per_vertex);
     let of = |support: &JointSupport| {
         support.with_displacements(&seen.displacements, |a| PrincipalComponents::of(a, wanted, progress))
     };

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::regions::Regions;
-use crate::method::CouplingReport;
 
 /// What was learnt about joints and controls.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,15 +14,12 @@ pub struct EigenSkinReport {
     pub support_threshold: f64,
     /// one per joint or control that some example moves
     pub joints: Vec<JointReport>,
-    /// how joints that move together were treated; `None` for the paper's recipe
-    pub coupling: Option<CouplingReport>,
 }
 
 impl EigenSkinReport {
-    /// Of the paper's recipe.
-    pub(super) fn additive(regions: &Regions, joints: Vec<JointReport>) -> Self {
+    pub(super) fn new(regions: &Regions, joints: Vec<JointReport>) -> Self {
         let Regions { threshold, error, .. } = *regions;
-        Self { rest_space_error: error, support_threshold: threshold, joints, coupling: None }
+        Self { rest_space_error: error, support_threshold: threshold, joints }
     }
 }
 

@@ -6,8 +6,8 @@ use eigenskin_core::progress::{Cancelled, Progress};
 use glam::{DVec3, Vec3};
 
 use super::regions::Patches;
-use crate::displacements::Observations;
 use crate::displacements::fields::StoreError;
+use crate::displacements::{Observations, TileError};
 use crate::numeric::{Matrix, solve_positive, symmetric_eigen};
 
 /// Rounds of fitting coordinates to fields and fields to coordinates.
@@ -17,30 +17,45 @@ const APART: f64 = 1e-3;
 /// The same for fields.
 const FIELDS_APART: f64 = 1e-6;
 
-/// The displacements of all examples.
+/// Memory for the shapes that fields are fitted to, where the examples are on disk.
+const MOST_BYTES: usize = 1 << 26;
+
+/// The displacements of the examples that fields are fitted to.
 pub(super) struct Shapes {
-    pub example_count: usize,
+    example_count: usize,
     point_count: usize,
     /// `example × point`
     values: Vec<Vec3>,
 }
 
-/// What was observed, in memory.
+/// What was observed, in memory; of examples on disk as many as there is room for, evenly.
 pub(super) fn shapes(seen: &Observations) -> Result<Shapes, StoreError> {
     let fields = &seen.displacements.positions;
-    let (example_count, point_count) = (fields.example_count(), fields.place_count());
+    let (all, point_count) = (fields.example_count(), fields.place_count());
+    let room = if seen.is_large() { MOST_BYTES / (size_of::<Vec3>() * point_count.max(1)) } else { all };
+    let example_count = all.min(room.max(1));
     let mut values = Vec::with_capacity(example_count * point_count);
-    for example in 0..example_count {
-        values.extend_from_slice(&fields.of(example)?);
+    for place in 0..example_count {
+        values.extend_from_slice(&fields.of(place * all / example_count)?);
     }
     Ok(Shapes { example_count, point_count, values })
 }
 
 impl Shapes {
     /// What a point does in an example.
-    pub fn at(&self, example: usize, point: usize) -> DVec3 {
+    fn at(&self, example: usize, point: usize) -> DVec3 {
         self.values[example * self.point_count + point].as_dvec3()
     }
+}
+
+/// All examples as the fields show them.
+pub(super) struct Projected {
+    /// `example × component`, least squares
+    pub coordinates: Matrix,
+    /// `patch → example`: mean square of what the patch does
+    pub energies: Vec<Vec<f64>>,
+    /// what the fields leave of all displacements, relative
+    pub error: f64,
 }
 
 /// Fields of all patches.
@@ -94,12 +109,67 @@ impl PatchBasis {
         &self.fields[patch][component * count..(component + 1) * count]
     }
 
-    /// The coordinates of all fields in all examples, `example × component`: least squares.
-    pub fn coordinates(&self, shapes: &Shapes, patches: &Patches) -> Matrix {
-        let (count, examples) = (patches.count() * self.per_patch, shapes.example_count);
+    /// All examples, one after the other.
+    pub fn project(
+        &self,
+        seen: &Observations,
+        patches: &Patches,
+        progress: &dyn Progress,
+    ) -> Result<Projected, TileError> {
+        let examples = seen.len();
+        let mut right = Matrix::zeros(patches.count() * self.per_patch, examples);
+        let mut energies = vec![vec![0.0; examples]; patches.count()];
+        let mut all = vec![0.0; examples];
+        for example in 0..examples {
+            progress.doing("finding components")?;
+            let shape = seen.displacements.positions.of(example)?;
+            let displacement = |point: u32| shape[point as usize].as_dvec3();
+            for patch in 0..patches.count() {
+                let (points, mask) = (patches.points(patch), patches.mask(patch));
+                for k in 0..self.per_patch {
+                    let products = self.field(patch, k).iter().zip(points);
+                    right[(patch * self.per_patch + k, example)] =
+                        products.map(|(field, &point)| field.dot(displacement(point))).sum();
+                }
+                let squares =
+                    points.iter().zip(mask).map(|(&p, share)| share * displacement(p).length_squared());
+                energies[patch][example] = squares.sum::<f64>() / mask.iter().sum::<f64>();
+            }
+            all[example] = shape.iter().map(|value| value.as_dvec3().length_squared()).sum();
+        }
+        let gram = self.gram(patches.count());
+        let coordinates = self.solve(&gram, &right);
+        // ‖u − Bᵀa‖² = ‖u‖² − 2 a·Bu + a·BBᵀ·a
+        let shown = &gram * coordinates.transpose();
+        let left = |example: usize| {
+            let of = |k: usize| coordinates[(example, k)] * (shown[(k, example)] - 2.0 * right[(k, example)]);
+            (all[example] + (0..shown.nrows()).map(of).sum::<f64>()).max(0.0)
+        };
+        let (left, all): (f64, f64) = ((0..examples).map(left).sum(), all.iter().sum());
+        let error = if all > 0.0 { (left / all).sqrt() } else { 0.0 };
+        Ok(Projected { coordinates, energies, error })
+    }
+
+    /// The coordinates of the shapes, `example × component`: least squares.
+    fn coordinates(&self, shapes: &Shapes, patches: &Patches) -> Matrix {
+        let mut right = Matrix::zeros(patches.count() * self.per_patch, shapes.example_count);
+        for patch in 0..patches.count() {
+            for k in 0..self.per_patch {
+                for example in 0..shapes.example_count {
+                    let products = self.field(patch, k).iter().zip(patches.points(patch));
+                    right[(patch * self.per_patch + k, example)] =
+                        products.map(|(field, &point)| field.dot(shapes.at(example, point as usize))).sum();
+                }
+            }
+        }
+        self.solve(&self.gram(patches.count()), &right)
+    }
+
+    /// Inner products of all fields, `component × component`.
+    fn gram(&self, patch_count: usize) -> Matrix {
+        let count = patch_count * self.per_patch;
         let mut gram = Matrix::zeros(count, count);
-        let mut right = Matrix::zeros(count, examples);
-        for (point, places) in self.places.iter().enumerate() {
+        for places in &self.places {
             let own: Vec<(usize, DVec3)> = places
                 .iter()
                 .flat_map(|&(patch, place)| {
@@ -111,16 +181,20 @@ impl PatchBasis {
                 for &(b, other) in &own {
                     gram[(a, b)] += field.dot(other);
                 }
-                for example in 0..examples {
-                    right[(a, example)] += field.dot(shapes.at(example, point));
-                }
             }
         }
+        gram
+    }
+
+    /// Coordinates (`example × component`) from the products of fields and shapes (`component × example`).
+    fn solve(&self, gram: &Matrix, right: &Matrix) -> Matrix {
+        let count = gram.nrows();
         let mean = (0..count).map(|k| gram[(k, k)]).sum::<f64>() / count as f64;
+        let mut apart = gram.clone();
         for k in 0..count {
-            gram[(k, k)] += APART * mean.max(f64::MIN_POSITIVE);
+            apart[(k, k)] += APART * mean.max(f64::MIN_POSITIVE);
         }
-        solve_positive(&gram, &right).transpose().to_owned()
+        solve_positive(&apart, right).transpose().to_owned()
     }
 
     /// The coordinates of one patch, `example × component`.
@@ -128,24 +202,6 @@ impl PatchBasis {
         Matrix::from_fn(coordinates.nrows(), self.per_patch, |example, k| {
             coordinates[(example, patch * self.per_patch + k)]
         })
-    }
-
-    /// What the fields leave of all displacements, relative.
-    pub fn error(&self, shapes: &Shapes, coordinates: &Matrix) -> f64 {
-        let (mut left, mut all) = (0.0, 0.0);
-        for (point, places) in self.places.iter().enumerate() {
-            for example in 0..shapes.example_count {
-                let own = places.iter().flat_map(|&(patch, place)| {
-                    (0..self.per_patch).map(move |k| {
-                        coordinates[(example, patch * self.per_patch + k)] * self.field(patch, k)[place]
-                    })
-                });
-                let shape = shapes.at(example, point);
-                left += (shape - own.sum::<DVec3>()).length_squared();
-                all += shape.length_squared();
-            }
-        }
-        if all > 0.0 { (left / all).sqrt() } else { 0.0 }
     }
 
     /// The fields of points that belong to the same patches, for given coordinates.

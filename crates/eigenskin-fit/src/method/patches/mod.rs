@@ -29,7 +29,7 @@ use rayon::prelude::*;
 pub use self::params::PatchesParams;
 pub use self::report::{PatchReport, PatchesReport};
 
-use self::basis::PatchBasis;
+use self::basis::{PatchBasis, Projected};
 use self::kernel::JointKernels;
 use self::layers::DrivenPatch;
 use self::regions::Patches;
@@ -52,9 +52,10 @@ pub(super) fn learn(
     let params = params.within(most_components);
     let shapes = basis::shapes(seen)?;
     let patches = Patches::find(seen, &params, &During::new(progress, "cutting the skin into patches"))?;
-    let basis =
-        PatchBasis::fit(&shapes, &patches, params.per_patch, &During::new(progress, "finding components"))?;
-    let coordinates = basis.coordinates(&shapes, &patches);
+    let finding = &During::new(progress, "finding components");
+    let basis = PatchBasis::fit(&shapes, &patches, params.per_patch(), finding)?;
+    drop(shapes);
+    let Projected { coordinates, energies, error } = basis.project(seen, &patches, finding)?;
     let kernels = JointKernels::new(seen, &things);
     let progress = &During::new(progress, "fitting drivers");
     let counted = Counted::new(progress, "fitting drivers", patches.count());
@@ -63,7 +64,7 @@ pub(super) fn learn(
         .filter(|&patch| basis.moves(patch))
         .map(|patch| {
             let own = basis.own(patch, &coordinates);
-            let driver = kernels.fit(&patches.movers(patch, &shapes, &kernels), &own);
+            let driver = kernels.fit(&patches.movers(patch, &energies[patch], &kernels), &own);
             let driven = DrivenPatch { patch, basis: &basis, coordinates: &own, driver: &driver };
             let layers = layers::layers(seen, &patches, &driven, params.normals, progress)?;
             counted.next()?;
@@ -73,6 +74,6 @@ pub(super) fn learn(
     let (layers, patches): (Vec<_>, Vec<PatchReport>) = found.into_iter().unzip();
     let (mut layers, residuals): (Vec<Layer>, Vec<Option<Layer>>) = layers.into_iter().unzip();
     layers.extend(residuals.into_iter().flatten());
-    let report = PatchesReport { rest_space_error: basis.error(&shapes, &coordinates), patches };
+    let report = PatchesReport { rest_space_error: error, patches };
     Ok((layers, report))
 }

@@ -10,30 +10,42 @@ use crate::method::FitError;
 pub struct PatchesParams {
     /// patches of the skin, default 24
     pub patches: usize,
-    /// components of each, default 5; a vertex has those of two patches
-    pub per_patch: usize,
+    /// components that move one vertex at most, default 10: those of the two patches it is in, half each; one
+    /// patch where that is 1
+    pub per_vertex: usize,
     /// whether normals are corrected too, default yes
     pub normals: bool,
 }
 
 impl Default for PatchesParams {
     fn default() -> Self {
-        Self { patches: 24, per_patch: 5, normals: true }
+        Self { patches: 24, per_vertex: 10, normals: true }
     }
 }
 
 impl PatchesParams {
+    /// Patches that a vertex is in.
+    pub(super) fn overlap(&self) -> usize {
+        self.per_vertex.clamp(1, 2)
+    }
+
+    /// Components of each patch.
+    pub(super) fn per_patch(&self) -> usize {
+        self.per_vertex / self.overlap()
+    }
+
     /// The same with fewer patches, so that there are no more components than that.
     pub(super) fn within(&self, most_components: Option<usize>) -> Self {
         let Some(most) = most_components else { return self.clone() };
-        let per_patch = self.per_patch.min(most).max(1);
-        Self { patches: self.patches.min(most / per_patch).max(1), per_patch, ..self.clone() }
+        let per_patch = self.per_patch().min(most).max(1);
+        let per_vertex = per_patch * self.overlap();
+        Self { patches: self.patches.min(most / per_patch).max(1), per_vertex, ..self.clone() }
     }
 
     /// Refuses settings that make no sense.
     pub(in crate::method) fn check(&self) -> Result<(), FitError> {
         for (what, value) in
-            [("the number of patches", self.patches), ("the components of a patch", self.per_patch)]
+            [("the number of patches", self.patches), ("the components at a vertex", self.per_vertex)]
         {
             if value == 0 {
                 return Err(FitError::Parameter { what, bound: "at least 1", value: 0.0 });

@@ -7,13 +7,10 @@ use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::random::SplitMix64;
 use rayon::prelude::*;
 
-use super::basis::Shapes;
 use super::kernel::{JointKernels, Movers};
 use super::params::PatchesParams;
 use crate::displacements::Observations;
 
-/// Patches that a point of the skin belongs to.
-const OVERLAP: usize = 2;
 /// How much position counts beside skin weights: the longest extent is this long.
 const EXTENT: f64 = 3.0;
 /// Starts of the search for patches, and rounds of each.
@@ -61,11 +58,11 @@ impl Patches {
             }
         }
         let middles = best.map_or_else(Vec::new, |(_, middles)| middles);
-        Ok(Self::around(seen, &described, &middles))
+        Ok(Self::around(seen, &described, &middles, params.overlap()))
     }
 
     /// Each point in the patches whose middles are nearest.
-    fn around(seen: &Observations, described: &[Vec<f64>], middles: &[Vec<f64>]) -> Self {
+    fn around(seen: &Observations, described: &[Vec<f64>], middles: &[Vec<f64>], overlap: usize) -> Self {
         let mut patches = Self {
             points: vec![Vec::new(); middles.len()],
             masks: vec![Vec::new(); middles.len()],
@@ -77,7 +74,7 @@ impl Patches {
             let mut near: Vec<(f64, u32)> =
                 middles.iter().zip(0..).map(|(middle, patch)| (distance(place, middle), patch)).collect();
             near.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            near.truncate(OVERLAP);
+            near.truncate(overlap);
             let unit = near[0].0.max(MIDDLE);
             let shares: Vec<f64> =
                 near.iter().map(|(distance, _)| (-(distance / unit).powi(2)).exp()).collect();
@@ -141,31 +138,25 @@ impl Patches {
     }
 
     /// What drives a patch.
-    pub fn movers(&self, patch: usize, shapes: &Shapes, kernels: &JointKernels) -> Movers {
+    /// `energies`: mean square of what the patch does, `example`.
+    pub fn movers(&self, patch: usize, energies: &[f64], kernels: &JointKernels) -> Movers {
         let held = &self.held[patch];
         let heaviest = held.iter().copied().fold(0.0, f64::max);
         let pressed =
             kernels.contact_joints().enumerate().filter(|&(_, joint)| held[joint] > PRESSED * heaviest);
         Movers {
             contacts: pressed.map(|(contact, _)| contact).collect(),
-            relevance: self.relevance(patch, shapes, kernels),
+            relevance: self.relevance(patch, energies, kernels),
         }
     }
 
     /// How much each joint or control matters for a patch, `feature group`, 1 for the one that matters most:
     /// the root of the largest mean square of what it does alone. Where no example moves it alone, by where its
     /// skin is.
-    fn relevance(&self, patch: usize, shapes: &Shapes, kernels: &JointKernels) -> Vec<f64> {
-        let (points, mask) = (self.points(patch), self.mask(patch));
-        let total: f64 = mask.iter().sum();
-        let energy = |example: usize| {
-            let at =
-                |(&point, &share): (&u32, &f64)| share * shapes.at(example, point as usize).length_squared();
-            points.iter().zip(mask).map(at).sum::<f64>() / total
-        };
+    fn relevance(&self, patch: usize, energies: &[f64], kernels: &JointKernels) -> Vec<f64> {
         let alone = kernels.examples_of_one();
         let largest = |mover: Mover| {
-            let own = alone.iter().filter(|(_, by)| *by == mover).map(|&(example, _)| energy(example));
+            let own = alone.iter().filter(|(_, by)| *by == mover).map(|&(example, _)| energies[example]);
             own.fold(None, |most: Option<f64>, energy| Some(most.map_or(energy, |most| most.max(energy))))
         };
         let measured: Vec<Option<f64>> =
