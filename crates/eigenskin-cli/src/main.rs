@@ -12,6 +12,7 @@ mod progress;
 mod rigs;
 mod simulate;
 mod solved_weights;
+mod spread;
 
 use std::process::ExitCode;
 use std::time::Duration;

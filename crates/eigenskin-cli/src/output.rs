@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::Value;
 
 /// Numbers in lines for people look as they do in the report.
-pub use eigenskin::report::page::{bytes, counted, figure};
+pub use eigenskin::report::page::{bytes, counted, figure, ratio};
 
 /// Where a command's words go.
 pub struct Output {

@@ -8,10 +8,10 @@ use eigenskin::reports;
 use serde_json::json;
 
 use crate::fitting::summary;
-use crate::output::{Output, counted, figure};
+use crate::output::{Output, figure};
 use crate::progress::Terminal;
 use crate::simulate::{by_option, outcome, plan};
-use crate::{painter, rigs, table};
+use crate::{painter, rigs, spread, table};
 
 /// Simulate, fit and validate a hand: the main job on built-in data
 #[derive(clap::Args)]
@@ -113,22 +113,23 @@ fn print_table(output: &Output, outcome: &DemoOutcome) {
     let row = |name: &str, poses: &DemoPoses| {
         let evaluation = &poses.errors;
         vec![
-            format!("{name}, {}", counted(evaluation.poses, "pose", "poses")),
+            name.to_string(),
             figure(1000.0 * evaluation.skinning.rmse),
             figure(1000.0 * evaluation.model.rmse),
-            evaluation.relative_error.map_or("–".to_string(), |error| format!("{error:.3}")),
             format!("{:.2}°", evaluation.normal_angles.skinning_mean),
             format!("{:.2}°", evaluation.normal_angles.model_mean),
         ]
     };
-    let rows = [
-        row("training", &outcome.training),
-        row("held out, one joint", &outcome.one_joint),
-        row("held out, many joints", &outcome.many_joints),
+    let sets = [
+        ("training", &outcome.training),
+        ("held out, one joint", &outcome.one_joint),
+        ("held out, many joints", &outcome.many_joints),
     ];
     output.line("");
-    let head = ["rmse in mm", "skinning", "model", "model / skinning", "normals, skinning", "normals, model"];
-    for line in table::lines(&head, &rows) {
+    let head = ["rmse in mm", "skinning", "model", "normals, skinning", "normals, model"];
+    for line in table::lines(&head, &sets.map(|(name, poses)| row(name, poses))) {
         output.line(line);
     }
+    output.line("");
+    spread::print(output, &sets.map(|(name, poses)| (name, &poses.errors)));
 }

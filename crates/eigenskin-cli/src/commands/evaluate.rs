@@ -10,9 +10,9 @@ use eigenskin::metrics::{ErrorSummary, Evaluation};
 use eigenskin::reports::{self, EvaluationPage, PageStyle, evaluation_report};
 
 use crate::example_source::{ClipArgs, simulation};
-use crate::output::{Output, counted, figure};
+use crate::output::{Output, counted, figure, ratio};
 use crate::progress::Terminal;
-use crate::{painter, rigs, table};
+use crate::{painter, rigs, spread, table};
 
 /// Measure a model against true shapes
 #[derive(clap::Args)]
@@ -104,9 +104,10 @@ fn print_evaluation(output: &Output, evaluation: &Evaluation) {
         output.line(line);
     }
     output.line("");
-    match evaluation.relative_error {
-        Some(error) => output.line(format!("The model leaves {:.1} % of skinning's error.", 100.0 * error)),
-        None => output.line("Plain skinning is already exact on these poses."),
+    if evaluation.relative_error.is_some() {
+        spread::print(output, &[("all poses", evaluation)]);
+    } else {
+        output.line("Plain skinning is already exact on these poses.");
     }
     let mut worst: Vec<_> = evaluation.per_pose.iter().collect();
     worst.sort_by(|a, b| b.model_rmse.total_cmp(&a.model_rmse));
@@ -119,11 +120,14 @@ fn print_evaluation(output: &Output, evaluation: &Evaluation) {
                 figure(pose.skinning_rmse),
                 figure(pose.model_rmse),
                 figure(pose.model_max),
+                ratio(pose.relative_error),
+                if pose.contact { "yes" } else { "no" }.to_string(),
             ]
         })
         .collect();
     output.line("");
-    for line in table::lines(&["worst poses", "skinning rmse", "model rmse", "model max"], &rows) {
+    let head = ["largest errors", "skinning rmse", "model rmse", "model max", "error left", "contact"];
+    for line in table::lines(&head, &rows) {
         output.line(line);
     }
 }

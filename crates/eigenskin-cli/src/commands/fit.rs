@@ -20,10 +20,10 @@ use crate::example_source::{ClipArgs, simulation};
 use crate::fitting::options::MethodArgs;
 use crate::fitting::summary;
 use crate::model_file::{self, ModelFileArgs};
-use crate::output::{Output, bytes, counted};
+use crate::output::{Output, bytes, counted, ratio};
 use crate::progress::Terminal;
 use crate::solved_weights::{self, SolveArgs};
-use crate::{inverted, painter, rigs};
+use crate::{inverted, painter, rigs, spread};
 
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
@@ -330,11 +330,14 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
         output.item("took", format!("{seconds:.0} s{used}"));
     }
     if let Some(left_out) = &outcome.left_out {
-        let ratio = left_out.relative_error.map_or("–".to_string(), |error| format!("{error:.3}"));
+        let ratio = ratio(left_out.relative_error);
         output.item(
             "left out",
             format!("{ratio} of plain skinning's error, each example against a model fitted to the others"),
         );
+        if let Some(words) = spread::in_words(left_out) {
+            output.item("", words);
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use eigenskin::rig_source::RigSource;
 use crate::model_file::{self, ModelFileArgs};
 use crate::output::{Output, bytes, counted, figure};
 use crate::progress::Terminal;
-use crate::rigs;
+use crate::{rigs, spread};
 
 /// Transfer a model to another mesh of the same character (levels of detail)
 #[derive(clap::Args)]
@@ -135,5 +135,8 @@ fn print(output: &Output, outcome: &TransferOutcome) {
                 counted(evaluation.poses, "pose", "poses")
             ),
         );
+        if let Some(words) = spread::in_words(evaluation) {
+            output.item("", words);
+        }
     }
 }

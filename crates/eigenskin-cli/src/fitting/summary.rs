@@ -8,6 +8,7 @@ use eigenskin::model::Model;
 
 use super::{parameterization_summary, psd_summary};
 use crate::output::{Output, counted, figure};
+use crate::spread;
 
 /// What was learnt, in a few lines.
 pub fn print(output: &Output, outcome: &FitOutcome) {
@@ -81,4 +82,7 @@ fn print_error(output: &Output, training: &Evaluation) {
         "error",
         format!("{relative} (rmse {} → {})", figure(training.skinning.rmse), figure(training.model.rmse)),
     );
+    if let Some(words) = spread::in_words(training) {
+        output.item("", words);
+    }
 }

@@ -53,6 +53,11 @@ fn demo_reaches_its_figures_and_writes_its_files() {
     }
 
     assert!(page.contains("How the poses were made") && page.contains("held out, many joints"));
+    // A fist and others press fingers against the palm; moving one joint does not.
+    let with_contact = |part: &str| number(&report, &format!("/{part}/groups/with_contact/poses"));
+    assert!(with_contact("held_out_multi_joint") >= 1.0);
+    assert_eq!(page.matches(">with contact</th>").count(), page.matches(">without contact</th>").count());
+    assert!(page.contains(">with contact</th>"));
 
     // The files say the same as the run: the model on the validation set, from disk.
     let model = out.join("model.glb");
@@ -124,6 +129,53 @@ fn evaluate_prints_the_contract() {
     }
     assert!(number(&found, "/relative_error") < 0.2);
     assert!(number(&found, "/per_pose/1/skinning_rmse") > number(&found, "/per_pose/1/model_rmse"));
+}
+
+/// What is pooled, the median pose, the 90th percentile and the worst pose, as JSON and as text.
+#[test]
+fn evaluate_says_how_errors_spread_over_poses() {
+    let folder = tempfile::tempdir().unwrap();
+    let (bundle, model) = (folder.path().join("bar.npz"), folder.path().join("model.glb"));
+    bar_bundle().write(&bundle);
+    let (bundle, model) = (bundle.to_str().unwrap(), model.to_str().unwrap());
+    // Learnt from two poses of four: the others are worse.
+    let fit = eigenskin(&["fit", bundle, "--examples", bundle, "--frames", "0:2", "-o", model]);
+    assert!(String::from_utf8(fit.stdout).unwrap().contains("pose by pose: median 0."));
+    let found = json_of(&["evaluate", model, "--truth", bundle]);
+    let all = |what: &str| number(&found, &format!("/groups/all/{what}"));
+    assert_eq!(all("pooled"), number(&found, "/relative_error"));
+    let poses = found["per_pose"].as_array().unwrap();
+    let mut own: Vec<(f64, &str)> = poses
+        .iter()
+        .filter_map(|pose| {
+            let own = number(pose, "/model_rmse") / number(pose, "/skinning_rmse");
+            let told = pose["relative_error"].as_f64()?;
+            assert!((told - own).abs() < 1e-12, "{pose}");
+            Some((own, pose["name"].as_str().unwrap()))
+        })
+        .collect();
+    own.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let last = own.len() - 1;
+    assert_eq!((all("poses"), all("compared")), (4.0, own.len() as f64));
+    assert!((all("median") - 0.5 * (own[last / 2].0 + own[own.len() / 2].0)).abs() < 1e-12, "{own:?}");
+    assert_eq!(
+        (all("worst"), found["groups"]["all"]["worst_pose"].as_str()),
+        (own[last].0, Some(own[last].1))
+    );
+    assert!(all("p90") > all("median") && all("p90") < all("worst"), "{own:?}");
+    // Nothing touches in a bar of two joints.
+    assert_eq!(number(&found, "/groups/with_contact/poses"), 0.0);
+    assert_eq!(found["groups"]["with_contact"]["pooled"], Value::Null);
+    assert_eq!(found["groups"]["without_contact"], found["groups"]["all"]);
+
+    let text = eigenskin(&["evaluate", model, "--truth", bundle]);
+    let text = String::from_utf8(text.stdout).unwrap();
+    let line = text.lines().find(|line| line.starts_with("all poses")).unwrap();
+    let cells: Vec<&str> = line["all poses".len()..].split_whitespace().take(5).collect();
+    let figures = ["pooled", "median", "p90", "worst"].map(|what| format!("{:.3}", all(what)));
+    assert_eq!((cells[0], &cells[1..]), ("4", &figures.each_ref().map(String::as_str)[..]), "{text}");
+    assert!(line.ends_with(own[last].1), "{line}");
+    assert!(text.contains("Pooled over all poses") && !text.contains("with contact"), "{text}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ pub(super) struct Distances {
     /// by the leading bits of a distance, which rise with it; empty while all are kept
     histogram: Vec<u64>,
     count: u64,
-    pub squared: f64,
+    squared: f64,
     max: f32,
 }
 

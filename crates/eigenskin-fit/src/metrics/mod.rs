@@ -2,15 +2,18 @@
 //!
 //! `rmse` is per vertex, √(mean ‖e‖²); "of 100" sets the rest shape's size to 100.
 
-use serde::Serialize;
+mod contact;
 mod distances;
+mod poses;
 
 use std::sync::Arc;
 
 use glam::Vec3;
 use rayon::prelude::*;
+use serde::Serialize;
 
 use crate::during::During;
+use contact::Contact;
 use distances::Distances;
 use eigenskin_core::deformers::{BlackBox, BlackBoxError};
 use eigenskin_core::evaluate::Evaluator;
@@ -20,6 +23,8 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
+
+pub use poses::{GroupErrors, PoseErrors, PoseGroups};
 
 /// Errors of one method over all poses and vertices, in the rest shape's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -49,19 +54,6 @@ pub struct NormalAngles {
     pub model_mean_inverse_transpose: f64,
 }
 
-/// Errors in one pose.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PoseErrors {
-    /// name of the true shape
-    pub name: String,
-    /// of plain skinning
-    pub skinning_rmse: f64,
-    /// of the model
-    pub model_rmse: f64,
-    /// of the model, largest
-    pub model_max: f64,
-}
-
 /// A model against true shapes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evaluation {
@@ -75,8 +67,11 @@ pub struct Evaluation {
     pub skinning: ErrorSummary,
     /// the model
     pub model: ErrorSummary,
-    /// ‖model − truth‖ / ‖skinning − truth‖ over all poses; `None` when skinning is exact
+    /// ‖model − truth‖ / ‖skinning − truth‖ over all poses, the same as `groups.all.pooled`; `None` when
+    /// skinning is exact
     pub relative_error: Option<f64>,
+    /// the same, and how it spreads: over all poses, and with and without contact
+    pub groups: PoseGroups,
     /// shading
     #[serde(rename = "normal_angle_deg")]
     pub normal_angles: NormalAngles,
@@ -107,7 +102,7 @@ pub fn evaluate_against(
     truth: &ExampleSet,
     progress: &dyn Progress,
 ) -> Result<Evaluation, Cancelled> {
-    let plain = plain_skinning(truth);
+    let (plain, contact) = (plain_skinning(truth), Contact::of(truth.rig()));
     let counted = Counted::new(progress, COMPARING, truth.len());
     let compared: Vec<ComparedPose> = (0..truth.len())
         .into_par_iter()
@@ -115,7 +110,7 @@ pub fn evaluate_against(
             || (Evaluator::new(plain.clone()), Evaluator::new(model.clone())),
             |(plain, model), index| {
                 let (example, normals) = (&truth.examples()[index], truth.normals_of(index));
-                let compared = ComparedPose::new(plain, model, example, &normals);
+                let compared = ComparedPose::new(plain, model, example, &normals, &contact);
                 counted.next()?;
                 Ok(compared)
             },
@@ -133,6 +128,7 @@ pub fn evaluate_each<E: From<Cancelled> + Send>(
 ) -> Result<Evaluation, E> {
     let counted = Counted::new(progress, COMPARING, pose_count);
     let plain = Arc::new(Model::without_corrections(model.input_rig().clone(), BaseSkinning::LinearBlend));
+    let contact = Contact::of(model.rig());
     let mut tally = Tally::new(model.rig(), pose_count * model.rig().vertex_count());
     let indices: Vec<usize> = (0..pose_count).collect();
     for batch in indices.chunks(4 * rayon::current_num_threads().max(1)) {
@@ -146,7 +142,7 @@ pub fn evaluate_each<E: From<Cancelled> + Send>(
                         Some(normals) => normals.clone(),
                         None => model.model().rig().mesh().normals_of(&example.positions),
                     };
-                    let compared = ComparedPose::new(plain, model, &example, &normals);
+                    let compared = ComparedPose::new(plain, model, &example, &normals, &contact);
                     counted.next()?;
                     Ok((example.name, compared))
                 },
@@ -168,6 +164,7 @@ pub fn evaluate_through(
 ) -> Result<Evaluation, BlackBoxError> {
     let counted = Counted::new(progress, COMPARING, truth.len());
     let (mut plain, mut model) = (Evaluator::new(plain_skinning(truth)), Evaluator::new(model.clone()));
+    let contact = Contact::of(truth.rig());
     let compared: Vec<ComparedPose> = (0..truth.len())
         .map(|index| {
             let pose = &truth.examples()[index].pose;
@@ -180,7 +177,7 @@ pub fn evaluate_through(
             let errors = vertex_errors(&positions, &truth.examples()[index].positions);
             let model = Compared { errors, normal_angle, normal_angle_inverse_transpose: normal_angle };
             counted.next()?;
-            Ok(ComparedPose { skinning, model })
+            Ok(ComparedPose { skinning, model, contact: contact.is_in(pose) })
         })
         .collect::<Result<_, BlackBoxError>>()?;
     Ok(summarise(truth, &compared))
@@ -211,7 +208,7 @@ pub fn leave_one_out<E: From<ExamplesError> + From<Cancelled> + Send>(
 ) -> Result<Evaluation, E> {
     let counted = Counted::new(progress, LEAVING_OUT, examples.len());
     let during = During::new(progress, LEAVING_OUT);
-    let plain = plain_skinning(examples);
+    let (plain, contact) = (plain_skinning(examples), Contact::of(examples.rig()));
     let compared: Vec<ComparedPose> = (0..examples.len())
         .into_par_iter()
         .map(|left_out| {
@@ -219,7 +216,7 @@ pub fn leave_one_out<E: From<ExamplesError> + From<Cancelled> + Send>(
             let model = Arc::new(fit(&examples.select(&others)?, &during)?);
             let (mut plain, mut model) = (Evaluator::new(plain.clone()), Evaluator::new(model));
             let (example, normals) = (&examples.examples()[left_out], examples.normals_of(left_out));
-            let compared = ComparedPose::new(&mut plain, &mut model, example, &normals);
+            let compared = ComparedPose::new(&mut plain, &mut model, example, &normals, &contact);
             counted.next()?;
             Ok(compared)
         })
@@ -265,7 +262,7 @@ impl Tally {
         }
     }
 
-    fn add(&mut self, name: &str, ComparedPose { skinning, model }: &ComparedPose) {
+    fn add(&mut self, name: &str, ComparedPose { skinning, model, contact }: &ComparedPose) {
         self.skinning.add(&skinning.errors);
         self.model.add(&model.errors);
         let angles = [
@@ -275,11 +272,14 @@ impl Tally {
             model.normal_angle_inverse_transpose,
         ];
         self.angles.iter_mut().zip(angles).for_each(|(sum, angle)| *sum += angle);
+        let (skinning_rmse, model_rmse) = (skinning.rmse(), model.rmse());
         self.per_pose.push(PoseErrors {
             name: name.to_string(),
-            skinning_rmse: skinning.rmse(),
-            model_rmse: model.rmse(),
+            skinning_rmse,
+            model_rmse,
             model_max: model.errors.iter().copied().fold(0.0, f32::max).into(),
+            relative_error: PoseErrors::relative(skinning_rmse, model_rmse, self.size),
+            contact: *contact,
         });
     }
 
@@ -287,15 +287,14 @@ impl Tally {
         let poses = self.per_pose.len();
         let [skinning_mean, model_mean, skinning_mean_inverse_transpose, model_mean_inverse_transpose] =
             self.angles.map(|sum| sum / poses as f64);
-        let (skinning_squared, model_squared) = (self.skinning.squared, self.model.squared);
-        let skinning = self.skinning.summary(self.size);
+        let groups = PoseGroups::of(&self.per_pose, self.size);
         Evaluation {
             poses,
             vertices: self.vertices,
             size: self.size,
-            relative_error: (skinning.rmse > EXACT * self.size)
-                .then(|| (model_squared / skinning_squared).sqrt()),
-            skinning,
+            relative_error: groups.all.pooled,
+            groups,
+            skinning: self.skinning.summary(self.size),
             model: self.model.summary(self.size),
             normal_angles: NormalAngles {
                 skinning_mean,
@@ -332,13 +331,21 @@ pub fn shape_errors(
 struct ComparedPose {
     skinning: Compared,
     model: Compared,
+    contact: bool,
 }
 
 impl ComparedPose {
-    fn new(plain: &mut Evaluator, model: &mut Evaluator, example: &Example, normals: &[Vec3]) -> Self {
+    fn new(
+        plain: &mut Evaluator,
+        model: &mut Evaluator,
+        example: &Example,
+        normals: &[Vec3],
+        contact: &Contact,
+    ) -> Self {
         Self {
             skinning: Compared::new(plain, example, normals),
             model: Compared::new(model, example, normals),
+            contact: contact.is_in(&example.pose),
         }
     }
 }

@@ -6,12 +6,12 @@ use eigenskin_characters::tube::{pose, sweeps, tube};
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::{DVec3, Vec3};
 use eigenskin_core::model::Model;
-use eigenskin_core::progress::Unwatched;
+use eigenskin_core::progress::{Cancelled, Unwatched};
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use eigenskin_fit::method::{EigenSkinParams, FitError};
-use eigenskin_fit::metrics::{evaluate_against, leave_one_out};
+use eigenskin_fit::metrics::{PoseGroups, evaluate_against, evaluate_each, leave_one_out};
 
-use crate::support::learn;
+use crate::support::{learn, shape};
 
 /// True shapes that differ from linear blending by known vectors.
 fn displaced_truth(offsets: impl Fn(usize, usize) -> Vec3) -> (Arc<Model>, ExampleSet) {
@@ -64,6 +64,89 @@ fn exact_skinning_has_no_relative_error() {
     let found = evaluate_against(&model, &truth, &Unwatched).unwrap();
     assert_eq!(found.relative_error, None);
     assert!(found.skinning.max < 1e-6);
+}
+
+/// A model that knows all poses but one: what is pooled is bad, the median pose is not, the bad pose is named.
+#[test]
+fn one_bad_pose_is_told_from_the_others() {
+    let rig = tube();
+    let known = sweeps(&rig);
+    let model = Arc::new(learn(&known, &EigenSkinParams::default()).unwrap().model);
+    let mut examples = known.examples().to_vec();
+    examples[3].positions.iter_mut().for_each(|position| position.z += 2.0);
+    let rest = rig.mesh().positions().to_vec();
+    let at_rest = Example {
+        name: "rest".into(),
+        pose: rig.rest_pose(),
+        positions: rest,
+        normals: None,
+        inverted: None,
+    };
+    examples.push(at_rest);
+    let truth = ExampleSet::new(rig.clone(), examples).unwrap();
+    let found = evaluate_against(&model, &truth, &Unwatched).unwrap();
+
+    let all = &found.groups.all;
+    let mut own: Vec<f64> = Vec::new();
+    let (mut model_squared, mut skinning_squared) = (0.0, 0.0);
+    for example in &truth.examples()[..known.len()] {
+        let truth = &example.positions;
+        let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &rig, &example.pose);
+        let skinned = |v: usize| skinning.position(v, rig.mesh().positions()[v].as_dvec3());
+        let shown = shape(&model, &example.pose).0;
+        let squares = |position: &dyn Fn(usize) -> DVec3| -> f64 {
+            (0..truth.len()).map(|v| position(v).distance_squared(truth[v].as_dvec3())).sum()
+        };
+        let (of_model, of_skinning) = (squares(&|v| shown[v].as_dvec3()), squares(&skinned));
+        own.push((of_model / of_skinning).sqrt());
+        model_squared += of_model;
+        skinning_squared += of_skinning;
+    }
+    assert_eq!((all.poses, all.compared, own.len()), (truth.len(), known.len(), known.len()));
+    own.sort_by(f64::total_cmp);
+    let middle = 0.5 * (own[(own.len() - 1) / 2] + own[own.len() / 2]);
+    let close = |found: Option<f64>, expected: f64| {
+        assert!((found.unwrap() - expected).abs() < 1e-4 * expected, "{found:?} {expected}");
+    };
+    close(all.pooled, (model_squared / skinning_squared).sqrt());
+    close(all.median, middle);
+    close(all.worst, own[own.len() - 1]);
+    assert_eq!(found.relative_error, all.pooled);
+    assert_eq!(all.worst_pose.as_ref(), Some(&known.examples()[3].name));
+    assert!(all.median.unwrap() < 0.2 && all.pooled.unwrap() > 0.8, "{all:?}");
+    // The pose at rest has no share.
+    assert_eq!(found.per_pose.last().unwrap().relative_error, None);
+
+    // Shapes that are fetched one after the other have the same figures.
+    let fetch = |index: usize| Ok::<_, Cancelled>(truth.examples()[index].clone());
+    assert_eq!(evaluate_each(&model, truth.len(), fetch, &Unwatched).unwrap(), found);
+}
+
+/// A fist presses fingers against the palm, spread fingers do not: each is in its group.
+#[test]
+fn poses_with_contact_stand_apart() {
+    let hand = eigenskin_characters::hand(1500).unwrap();
+    let named = hand.multi_joint_poses(0, 0);
+    let examples: Vec<Example> = ["fist", "spread"]
+        .map(|name| {
+            let pose = named.iter().find(|pose| pose.name == name).unwrap().pose.clone();
+            let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, &hand.rig, &pose);
+            let off = if name == "fist" { 0.002 } else { 0.001 };
+            let rest = hand.rig.mesh().positions().iter().enumerate();
+            let positions =
+                rest.map(|(v, rest)| skinning.position(v, rest.as_dvec3()).as_vec3() + Vec3::X * off);
+            let positions = positions.collect();
+            Example { name: name.into(), pose, positions, normals: None, inverted: None }
+        })
+        .into();
+    let truth = ExampleSet::new(hand.rig.clone(), examples).unwrap();
+    let model = Arc::new(Model::without_corrections(hand.rig.clone(), BaseSkinning::LinearBlend));
+    let found = evaluate_against(&model, &truth, &Unwatched).unwrap();
+    assert_eq!(found.per_pose.iter().map(|pose| pose.contact).collect::<Vec<_>>(), [true, false]);
+    let PoseGroups { with_contact, without_contact, .. } = &found.groups;
+    assert_eq!(with_contact.worst_pose.as_deref(), Some("fist"));
+    assert_eq!(without_contact.worst_pose.as_deref(), Some("spread"));
+    assert_eq!((with_contact.poses, without_contact.poses), (1, 1));
 }
 
 /// Skinning is linear blending whatever the model's base is.

@@ -15,7 +15,7 @@ use eigenskin::gltf::RigFile;
 use eigenskin::jobs::demo::HandSettings;
 use eigenskin::jobs::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use eigenskin::method::{Budget, EigenSkinParams, fit_examples};
-use eigenskin::metrics::{Evaluation, PoseErrors, evaluate_against};
+use eigenskin::metrics::{Evaluation, GroupErrors, PoseErrors, evaluate_against};
 use eigenskin::model::Model;
 use eigenskin::progress::Unwatched;
 use eigenskin::report::page::Shot;
@@ -170,7 +170,8 @@ impl Measured {
     fn of_joint(&self, joint: usize) -> Vec<Option<f64>> {
         let of_pose = |fit: &Fitted| {
             let poses = fit.training.per_pose.iter().zip(&self.joint_of);
-            ratio(poses.filter(|&(_, &turned)| turned == joint).map(|(pose, _)| pose))
+            let of_joint = poses.filter(|&(_, &turned)| turned == joint).map(|(pose, _)| pose);
+            GroupErrors::of(of_joint, fit.training.size).pooled
         };
         self.fits.iter().map(of_pose).collect()
     }
@@ -337,15 +338,6 @@ fn joints_turned_most(set: &ExampleSet) -> Vec<usize> {
         most.0
     };
     set.examples().iter().map(|example| furthest(&example.pose)).collect()
-}
-
-/// ‖model − truth‖ / ‖skinning − truth‖ over some poses.
-fn ratio<'a>(poses: impl Iterator<Item = &'a PoseErrors>) -> Option<f64> {
-    let add = |(model, skinning): (f64, f64), pose: &PoseErrors| {
-        (model + pose.model_rmse.powi(2), skinning + pose.skinning_rmse.powi(2))
-    };
-    let (model, skinning) = poses.fold((0.0, 0.0), add);
-    (skinning > 0.0).then(|| (model / skinning).sqrt())
 }
 
 fn index_of_largest(

@@ -67,7 +67,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// The ratio to skinning's error, or a dash where skinning is exact.
-pub(super) fn ratio(relative_error: Option<f64>) -> String {
+pub fn ratio(relative_error: Option<f64>) -> String {
     relative_error.map_or("–".to_string(), |error| format!("{error:.3}"))
 }
 

@@ -12,6 +12,7 @@ mod pose_spaces;
 mod sections;
 mod signals;
 mod simulation;
+mod spread;
 mod summary;
 mod tables;
 
@@ -22,7 +23,7 @@ use eigenskin_fit::method::{EigenSkinReport, Fit, ParameterizationReport, PsdRep
 use eigenskin_fit::metrics::Evaluation;
 use maud::{DOCTYPE, PreEscaped, html};
 
-pub use figures::{LengthUnit, bytes, counted, figure};
+pub use figures::{LengthUnit, bytes, counted, figure, ratio};
 pub use invertibility::invertibility_pictures;
 pub use pictures::{
     PictureLegend, PicturePanel, PictureRow, Shot, component_fields, eigendisplacement_pictures,
@@ -31,6 +32,7 @@ pub use pictures::{
 
 pub use signals::{FramesTrial, SignalsSummary, SignalsTrial, part_colours, partition_pictures};
 pub use simulation::{SimulatedSet, SimulationSummary};
+pub use spread::{SPREAD_HEAD, spread_cells, spread_groups};
 
 const STYLE: &str = include_str!("style.css");
 

@@ -11,7 +11,7 @@ use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::method::JointReport;
 use eigenskin_fit::metrics::{Evaluation, vertex_errors};
 
-use super::figures::{LengthUnit, counted};
+use super::figures::{LengthUnit, counted, percent};
 use crate::picture::painter::PanelPainter;
 use crate::picture::{Panel, PictureError, PictureParams, Surface, View, draw_cutouts};
 
@@ -81,8 +81,9 @@ pub(super) const HEIGHT: usize = 384;
 /// Components of the strongest joint that are shown.
 const COMPONENTS: usize = 5;
 
-/// Truth, skinning, model and both errors of the `count` poses that the model gets worst. `set` is
-/// what the poses are called, such as "held out, many joints".
+/// Truth, skinning, model and both errors of the `count` poses with the largest errors of the model, and of
+/// the pose in which the largest share of skinning's error is left, where it is none of them. `set` is what
+/// the poses are called, such as "held out, many joints".
 pub fn worst_pose_pictures(
     model: &Arc<Model>,
     truth: &ExampleSet,
@@ -95,17 +96,16 @@ pub fn worst_pose_pictures(
     let mut worst: Vec<usize> = (0..evaluation.per_pose.len().min(truth.len())).collect();
     let error = |index: usize| evaluation.per_pose[index].model_rmse;
     worst.sort_by(|&a, &b| error(b).total_cmp(&error(a)));
+    let shares = worst.iter().filter_map(|&index| Some((index, evaluation.per_pose[index].relative_error?)));
+    let largest_share = shares.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(index, _)| index);
     worst.truncate(count);
-    worst
-        .into_iter()
-        .enumerate()
-        .map(|(rank, index)| {
-            let name = &truth.examples()[index].name;
-            let title = if rank == 0 {
-                format!("Worst pose, {set}: {name}")
-            } else {
-                format!("Next worst, {set}: {name}")
-            };
+    let heads = std::iter::once("Largest error").chain(std::iter::repeat("Next largest error"));
+    let by_share = largest_share.filter(|index| count > 0 && !worst.contains(index));
+    let mut rows: Vec<(&str, usize)> = heads.zip(worst).collect();
+    rows.extend(by_share.map(|index| ("Largest share of skinning’s error left", index)));
+    rows.into_iter()
+        .map(|(head, index)| {
+            let title = format!("{head}, {set}: {}", truth.examples()[index].name);
             pose_row(model, truth, evaluation, index, title, shot, unit)
         })
         .collect()
@@ -161,7 +161,12 @@ fn pose_row(
         ),
         (
             "error of the model",
-            rmse(errors.model_rmse),
+            match errors.relative_error {
+                Some(share) => {
+                    format!("{}, {} left", rmse(errors.model_rmse), percent(share))
+                }
+                None => rmse(errors.model_rmse),
+            },
             format!("heat map of the model’s error, {}", rmse(errors.model_rmse)),
         ),
     ];

@@ -10,7 +10,7 @@ use super::chart::{Dot, DotChart, DotRow, svg, tick_label};
 use super::figures::{bytes, counted};
 use super::pictures::{PictureLegend, PictureRow};
 use super::tables::short;
-use super::{MeasuredSet, Report, SetKind, tables};
+use super::{MeasuredSet, Report, SetKind, spread, tables};
 use crate::picture::{direction_keys, heat_colours};
 
 /// Poses in a chart.
@@ -109,8 +109,10 @@ pub(super) fn pose_errors(report: &Report) -> Markup {
     html! {
         section aria-labelledby="poses" {
             h2 #poses { "Pose by pose" }
+            (spread::table(report))
+            h3 { "Largest errors" }
             p {
-                "The poses that the model gets worst, each with the error of plain skinning and of the model: "
+                "The poses in which the model is furthest from the truth, each with the error of plain skinning and of the model: "
                 "the longer the line between them, the more the model helps."
             }
             (key(&[("skinning", true, "plain skinning"), ("model", false, "model")]))
@@ -136,10 +138,9 @@ fn pose_chart(report: &Report, set: &MeasuredSet) -> DotChart {
         name: format!("{who} {} {}", report.unit.show(length), report.unit.name),
     };
     let shown = poses.len().min(CHART_POSES);
-    let title =
-        format!("{}: worst {shown} of {}", capitalised(&set.name), counted(poses.len(), "pose", "poses"));
+    let title = format!("{}: {shown} of {}", capitalised(&set.name), counted(poses.len(), "pose", "poses"));
     let worst = poses.first().map_or(String::new(), |pose| {
-        format!("Worst is {} with {} {}.", pose.name, report.unit.show(pose.model_rmse), report.unit.name)
+        format!("Largest is {} with {} {}.", pose.name, report.unit.show(pose.model_rmse), report.unit.name)
     });
     DotChart {
         title,

@@ -12,6 +12,8 @@ pub(super) fn lead(report: &Report) -> Markup {
         p {
             "Plain skinning is how engines bend a character’s skin on their own. Its error is the distance "
             "between the bent skin and the true shape: 0 % left would be a perfect match, 100 % no help at all."
+            " The error is pooled over the poses, so a few bad ones can decide it; "
+            a href="#poses" { "pose by pose" } " says how it spreads."
             @if report.sets.iter().any(|set| set.kind == SetKind::HeldOut) {
                 " “Held out” poses were kept aside and never shown to the model."
             }
@@ -79,6 +81,10 @@ pub(super) fn tiles(report: &Report) -> Markup {
                         small {
                             (report.unit.show(set.evaluation.skinning.rmse)) " → "
                             (report.unit.show(set.evaluation.model.rmse)) " " (report.unit.name)
+                        }
+                        @let all = &set.evaluation.groups.all;
+                        @if let (Some(median), Some(worst)) = (all.median, all.worst) {
+                            small { "median pose " (percent(median)) ", worst " (percent(worst)) }
                         }
                     }
                 }

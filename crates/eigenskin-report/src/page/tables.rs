@@ -273,6 +273,8 @@ pub(super) fn all_poses(report: &Report, set: usize) -> Markup {
                             th scope="col" { "skinning rmse, " (short(&report.unit.name)) }
                             th scope="col" { "model rmse, " (short(&report.unit.name)) }
                             th scope="col" { "model largest, " (short(&report.unit.name)) }
+                            th scope="col" { "ratio" }
+                            th scope="col" { "contact" }
                         }
                     }
                     tbody {
@@ -282,6 +284,8 @@ pub(super) fn all_poses(report: &Report, set: usize) -> Markup {
                                 td { (report.unit.show(pose.skinning_rmse)) }
                                 td { (report.unit.show(pose.model_rmse)) }
                                 td { (report.unit.show(pose.model_max)) }
+                                td { (ratio(pose.relative_error)) }
+                                td { (if pose.contact { "yes" } else { "–" }) }
                             }
                         }
                     }

@@ -16,7 +16,7 @@ use eigenskin_fit::baselines::{
     Baseline, UnmeasuredMethod, learnt_baselines, psd_baselines, skinning_baselines,
 };
 use eigenskin_fit::method::{EigenSkinParams, Fit, ParameterizationParams, PsdParams, fit_examples};
-use eigenskin_fit::metrics::{Evaluation, evaluate_against};
+use eigenskin_fit::metrics::{Evaluation, GroupErrors, PoseErrors, PoseGroups, evaluate_against};
 use eigenskin_gltf::{DroppedPose, PoseRecord, SimulationRecord};
 use eigenskin_report::page::{
     FramesTrial, LengthUnit, MeasuredSet, PictureLegend, Report, SetKind, Shot, SignalsSummary, SignalsTrial,
@@ -237,6 +237,73 @@ fn numbers_are_those_of_the_evaluation() {
     assert!(lead.starts_with(words), "{}", &lead[..80]);
     let share: f64 = lead[words.len()..].split(" %").next().unwrap().trim().parse().unwrap();
     assert!((share / 100.0 - unseen).abs() < 0.06 * unseen, "{share} % for {unseen}");
+}
+
+/// Pooled, median, 90th percentile and worst stand side by side, and poses with contact apart.
+#[test]
+fn errors_spread_over_poses() {
+    let mut data = Data::new();
+    let of_poses = |page: &str| {
+        let section = &page[page.find("id=\"poses\"").unwrap()..];
+        section[..section.find("</table>").unwrap()].to_string()
+    };
+    assert!(!of_poses(&data.page()).contains("with contact"), "no pose has any");
+
+    // Plain skinning is off by 1 and 3; the model leaves a fifth of the first and a half of the second.
+    let evaluation = &mut data.on_held_out;
+    for (pose, (skinning, model)) in evaluation.per_pose.iter_mut().zip([(1.0, 0.2), (3.0, 1.5)]) {
+        (pose.skinning_rmse, pose.model_rmse) = (skinning, model);
+        (pose.relative_error, pose.contact) = (Some(model / skinning), skinning > 2.0);
+    }
+    let group = |poses: &[PoseErrors]| GroupErrors::of(poses, evaluation.size);
+    evaluation.groups = PoseGroups {
+        all: group(&evaluation.per_pose),
+        with_contact: group(&evaluation.per_pose[1..]),
+        without_contact: group(&evaluation.per_pose[..1]),
+    };
+    let page = data.page();
+    let table = of_poses(&page);
+    // Pooled √((0.04 + 2.25) / 10); between 0.2 and 0.5 half of the way and nine tenths of it.
+    assert_eq!(cells(&table, "held out")[..5], ["2", "0.479", "0.350", "0.470", "0.500"]);
+    assert_eq!(cells(&table, "with contact")[..5], ["1", "0.500", "0.500", "0.500", "0.500"]);
+    assert_eq!(cells(&table, "without contact")[..5], ["1", "0.200", "0.200", "0.200", "0.200"]);
+    assert_eq!(table.matches(">with contact</th>").count(), 1, "the training poses have no contact");
+    assert_eq!(cells(&table, "training")[0], "3");
+    assert_eq!(page.matches("<td>yes</td>").count(), 1, "the pose is marked among all poses");
+    // The first screen has the median and the worst pose beside what is pooled.
+    assert!(page.contains("<small>median pose 35 %, worst 50 %</small>"));
+}
+
+/// The pose with the largest share of skinning's error is drawn too, where its error is small.
+#[test]
+fn the_pose_with_the_largest_share_is_drawn() {
+    let data = Data::new();
+    let mut evaluation = data.on_training.clone();
+    let largest = |evaluation: &Evaluation| {
+        let poses = evaluation.per_pose.iter().enumerate();
+        poses.max_by(|a, b| a.1.model_rmse.total_cmp(&b.1.model_rmse)).unwrap().0
+    };
+    let (worst, other) = (largest(&evaluation), (largest(&evaluation) + 1) % 3);
+    for (index, pose) in evaluation.per_pose.iter_mut().enumerate() {
+        pose.relative_error = Some(if index == other { 0.9 } else { 0.1 });
+    }
+    let model = Arc::new(data.fit.model.clone());
+    let titles = |evaluation: &Evaluation| -> Vec<String> {
+        let unit = LengthUnit::of_the_model();
+        let rows =
+            worst_pose_pictures(&model, &data.training, evaluation, "training", 1, SHOT, &unit).unwrap();
+        rows.into_iter().map(|row| row.title).collect()
+    };
+    let name = |index: usize| &data.training.examples()[index].name;
+    assert_eq!(
+        titles(&evaluation),
+        [
+            format!("Largest error, training: {}", name(worst)),
+            format!("Largest share of skinning’s error left, training: {}", name(other)),
+        ]
+    );
+    evaluation.per_pose[worst].relative_error = Some(1.0);
+    assert_eq!(titles(&evaluation).len(), 1, "once is enough");
 }
 
 /// Whole example targets stand in the table with their price, and hit what they store.
