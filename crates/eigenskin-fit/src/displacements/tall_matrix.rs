@@ -3,7 +3,7 @@
 //! is summed over tiles, in `f64`.
 
 use eigenskin_core::progress::Progress;
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 
 use super::fields::{Fields, Tile, TileError};
 use crate::numeric::{Matrix, gram};
@@ -20,6 +20,33 @@ pub struct TallMatrix<'a> {
     pub factor: &'a (dyn Fn(usize, usize) -> f64 + Sync),
     /// one of the axes x, y, z only; then there are `point` rows
     pub axis: Option<usize>,
+}
+
+/// All of some fields in memory, to be looked at as a matrix.
+#[cfg(test)]
+pub struct HeldFields {
+    fields: Fields,
+    examples: Vec<usize>,
+    points: Vec<u32>,
+}
+
+#[cfg(test)]
+impl HeldFields {
+    /// Fields `example × point`.
+    pub fn new(values: Vec<glam::Vec3>, example_count: usize) -> Self {
+        let point_count = values.len().checked_div(example_count).unwrap_or(0);
+        Self {
+            fields: Fields::held(values, point_count),
+            examples: (0..example_count).collect(),
+            points: (0..point_count as u32).collect(),
+        }
+    }
+
+    /// The matrix.
+    pub fn matrix(&self) -> TallMatrix<'_> {
+        let Self { fields, examples, points } = self;
+        TallMatrix { fields, examples, points, factor: &|_, _| 1.0, axis: None }
+    }
 }
 
 impl TallMatrix<'_> {

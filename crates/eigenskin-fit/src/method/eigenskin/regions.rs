@@ -6,9 +6,9 @@ use rayon::prelude::*;
 
 use super::{EigenSkinParams, JointReport};
 use crate::basis::PrincipalComponents;
-use crate::displacements::{Observations, RestDisplacements, TileError};
+use crate::displacements::{Observations, TileError};
 use crate::drivers::RbfFit;
-use crate::method::coordinates::{KeptBasis, kept_basis};
+use crate::method::coordinates::KeptBasis;
 use crate::method::joint_driver::width_of;
 use crate::method::{Budget, FitError};
 use crate::supports::{JointSupport, Moved};
