@@ -10,11 +10,11 @@ use eigenskin::jobs::fit::{FitSettings, Wanted};
 use eigenskin::jobs::style::{
     OpenedSet, Style, StyleInputs, StyleJobError, StyleOutcome, StyleSettings, StyleWarning,
 };
-use eigenskin::method::{EigenSkinParams, Method};
+use eigenskin::method::{Method, PatchesParams};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{Form, MatchedBy, Regions, Space, StyleParams};
 
-use crate::fitting::options::{EigenSkinArgs, WorksWith, check_options};
+use crate::fitting::options::{WorksWith, check_options};
 use crate::fitting::summary;
 use crate::output::{Output, bytes, counted, figure};
 use crate::progress::Terminal;
@@ -64,9 +64,9 @@ pub struct Args {
     /// Write what was done as JSON to a file, or - for standard output
     #[arg(long, value_name = "FILE")]
     json: Option<String>,
-    // Last, as its heading in the help holds for all that follows.
-    #[command(flatten)]
-    eigenskin: EigenSkinArgs,
+    /// Most components of the model that may move one vertex [default: 10]
+    #[arg(long, value_name = "N")]
+    per_vertex: Option<usize>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -114,16 +114,18 @@ impl Args {
 
     /// How to fit a model, where one is asked for.
     fn fit(&self) -> Result<Option<FitSettings>> {
-        let of_model = |(option, given)| WorksWith {
-            option,
-            given,
+        let of_model = WorksWith {
+            option: "--per-vertex",
+            given: self.per_vertex.is_some(),
             with: "--model",
             chosen: self.model,
             instead: "an example set".to_string(),
         };
-        check_options(&self.eigenskin.given().map(of_model))?;
-        let method = || Method::EigenSkin(self.eigenskin.params(EigenSkinParams::default()));
-        Ok(self.model.then(|| FitSettings { method: Wanted::This(method()), ..FitSettings::default() }))
+        check_options(&[of_model])?;
+        let default = PatchesParams::default();
+        let per_vertex = self.per_vertex.unwrap_or(default.per_vertex);
+        let method = Wanted::This(Method::Patches(PatchesParams { per_vertex, ..default }));
+        Ok(self.model.then(|| FitSettings { method, ..FitSettings::default() }))
     }
 }
 

@@ -181,6 +181,14 @@ impl MethodArgs {
             chosen: self.is_eigenskin(),
             instead: format!("--method {}", self.method.name()),
         };
+        let of_both = WorksWith {
+            option: "--per-vertex",
+            given: self.eigenskin.per_vertex.is_some(),
+            with: "--method patches and eigenskin",
+            chosen: self.is_eigenskin() || self.method == Method::Patches,
+            instead: format!("--method {}", self.method.name()),
+        };
+        check_options(&[of_both])?;
         check_options(&self.eigenskin.given().map(of_eigenskin))?;
         self.psd.check_method(self.method)?;
         self.parameterization.check_method(self.method)?;

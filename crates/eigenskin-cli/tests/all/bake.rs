@@ -240,7 +240,11 @@ fn budgets_are_kept() {
     let (_, rig, examples) = write_arm(folder.path());
     let model = folder.path().join("model.glb");
     let fit = |more: &[&str]| {
-        let report = json_of(&[&["fit", &rig, "--examples", &examples, "-o", text(&model)], more].concat());
+        // Errors of EigenSkin fall with every component; those of patches on the whole.
+        let method = if more.contains(&"--method") { "" } else { "--method=eigenskin" };
+        let common = ["fit", &rig, "--examples", &examples, "-o", text(&model), method];
+        let common = &common[..common.len() - usize::from(method.is_empty())];
+        let report = json_of(&[common, more].concat());
         // What the file itself has, not what the report says.
         let viewer = Viewer::open(&std::fs::read(&model).unwrap());
         let primitive = viewer.document.meshes().next().unwrap().primitives().next().unwrap();
@@ -277,6 +281,16 @@ fn budgets_are_kept() {
     // With the other limits: one tuple at any vertex.
     let (report, targets, _) = fit(&["--per-vertex", "1", "--max-targets", "2"]);
     assert!(report["most_components_per_vertex"].as_u64().unwrap() <= 1 && targets <= 2);
+
+    // Patches, the default, keep to them too.
+    for most in [0, 3, 40] {
+        let (report, targets, error) = fit(&["--method", "patches", "--max-targets", &most.to_string()]);
+        assert!(
+            report["method"] == "patches" && targets <= most && targets + 2 >= most,
+            "{targets} of {most}"
+        );
+        assert!(if most == 0 { error == 1.0 } else { error < 1.0 }, "{error}");
+    }
 
     let output = eigenskin(&["fit", &rig, "--examples", &examples, "-o", text(&model), "--max-bytes", "100"]);
     let said = String::from_utf8_lossy(&output.stderr).to_string();

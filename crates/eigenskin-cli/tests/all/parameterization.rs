@@ -78,7 +78,7 @@ fn options_of_other_methods_are_refused() {
         ("--order", "as-given", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--interpolation", "shepard", of_psd, &["eigenskin", "parameterization", "auto"]),
         ("--prototypes", "3", "--method weighted-psd", &["eigenskin", "psd", "parameterization", "auto"]),
-        ("--per-vertex", "4", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
+        ("--per-vertex", "4", "--method patches and eigenskin", &["psd", "weighted-psd", "parameterization"]),
         ("--per-joint", "4", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
         ("--support-border", "hard", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
         ("--support-threshold", "0.1", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),

@@ -135,7 +135,7 @@ fn a_style_goes_from_file_to_file() {
 fn a_model_is_learnt_from_the_result() {
     let folder = Folder::new(&SHOWN);
     let figures = folder.json(&["--model", "--per-vertex", "3"]);
-    assert_eq!(figures["model"]["method"], "eigenskin");
+    assert_eq!(figures["model"]["method"], "patches");
     let model = read_model(folder.path("y2.glb")).unwrap().1;
     assert!(model.component_count() > 0 && model.most_components_per_vertex() <= 3);
     folder.json(&[]);

@@ -220,8 +220,8 @@ impl Method {
             Self::EigenSkin(params) => params.allows_compromise(),
             Self::Psd(params) => params.allows_compromise(),
             Self::Parameterization(params) => params.allows_compromise(),
-            // There is always some smoothing.
-            Self::Patches(_) => true,
+            // There is some smoothing, but two shapes of one pose are most often a mistake.
+            Self::Patches(_) => false,
         }
     }
 

@@ -127,7 +127,8 @@ fn other_settings_come_back() {
 #[test]
 fn settings_are_written_as_people_type_them() {
     let method = |settings: Value| from_value::<Method>(settings);
-    assert_eq!(method(json!({ "method": "eigenskin" })).unwrap(), Method::default());
+    assert_eq!(method(json!({ "method": "eigenskin" })).unwrap(), EigenSkinParams::default().into());
+    assert_eq!(method(json!({ "method": "patches" })).unwrap(), Method::default());
     assert_eq!(method(json!({ "method": "psd" })).unwrap(), PsdParams::default().into());
     let weighted = method(json!({ "method": "weighted-psd" })).unwrap();
     let prototypes = Some(PrototypeParams::default());

@@ -122,7 +122,7 @@ fn a_model_is_fitted_where_one_is_asked_for() {
     let outcome = bar_to_cylinder(settings, 120.0).run(&Unwatched).unwrap();
     let model = outcome.model.as_ref().unwrap();
     assert!(model.model().component_count() > 0);
-    assert_eq!(serde_json::to_value(&outcome).unwrap()["model"]["method"], "eigenskin");
+    assert_eq!(serde_json::to_value(&outcome).unwrap()["model"]["method"], "patches");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.glb");
     assert_eq!(outcome.write(&path).unwrap() as u64, path.metadata().unwrap().len());

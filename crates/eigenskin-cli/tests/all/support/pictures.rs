@@ -18,7 +18,7 @@ pub fn arm_files(folder: &Path) -> [String; 2] {
     let set = SweptSkin::new(&character).examples(character.single_joint_poses(4)).unwrap();
     write_examples(name("poses.glb"), &file, &set).unwrap();
     let (rig, poses, model) = (name("rig.glb"), name("poses.glb"), name("model.glb"));
-    succeeded(&["fit", &rig, "--examples", &poses, "-o", &model]);
+    succeeded(&["fit", &rig, "--examples", &poses, "--method", "eigenskin", "-o", &model]);
     [model, poses]
 }
 

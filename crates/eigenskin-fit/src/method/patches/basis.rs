@@ -63,6 +63,8 @@ pub(super) struct PatchBasis {
     per_patch: usize,
     /// `patch → component × point of the patch`, of unit length each; empty where nothing moves
     fields: Vec<Vec<DVec3>>,
+    /// `patch`: components that are kept, rising
+    kept: Vec<Vec<usize>>,
     /// `point`: (patch, place in it), patches rising
     places: Vec<Vec<(usize, usize)>>,
 }
@@ -82,7 +84,8 @@ impl PatchBasis {
             }
         }
         let begun = (0..patches.count()).map(|patch| principal_fields(shapes, patches, patch, per_patch));
-        let mut basis = Self { per_patch, fields: begun.collect(), places };
+        let kept = vec![(0..per_patch).collect(); patches.count()];
+        let mut basis = Self { per_patch, fields: begun.collect(), kept, places };
         let mut groups: BTreeMap<&[u32], Vec<usize>> = BTreeMap::new();
         for (point, own) in patches.of_points().iter().enumerate() {
             groups.entry(own).or_default().push(point);
@@ -100,7 +103,28 @@ impl PatchBasis {
 
     /// Whether a patch moves at all.
     pub fn moves(&self, patch: usize) -> bool {
-        self.fields[patch].iter().any(|value| *value != DVec3::ZERO)
+        self.kept[patch].iter().any(|&k| self.field(patch, k).iter().any(|value| *value != DVec3::ZERO))
+    }
+
+    /// Keeps the components that move most, no more than `most` in all.
+    pub fn keep(&mut self, most: usize, shapes: &Shapes, patches: &Patches) {
+        let coordinates = self.coordinates(shapes, patches);
+        let energy = |column: usize| -> f64 {
+            (0..shapes.example_count).map(|e| coordinates[(e, column)].powi(2)).sum()
+        };
+        let mut order: Vec<(f64, usize)> = (0..coordinates.ncols()).map(|k| (energy(k), k)).collect();
+        order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        for &(_, column) in order.iter().skip(most) {
+            let (patch, k) = (column / self.per_patch, column % self.per_patch);
+            self.kept[patch].retain(|&kept| kept != k);
+            let size = self.fields[patch].len() / self.per_patch;
+            self.fields[patch][k * size..(k + 1) * size].fill(DVec3::ZERO);
+        }
+    }
+
+    /// The components of a patch.
+    pub fn kept(&self, patch: usize) -> &[usize] {
+        &self.kept[patch]
     }
 
     /// One field of a patch, `point of the patch`.
@@ -138,7 +162,7 @@ impl PatchBasis {
             all[example] = shape.iter().map(|value| value.as_dvec3().length_squared()).sum();
         }
         let gram = self.gram(patches.count());
-        let coordinates = self.solve(&gram, &right);
+        let coordinates = coordinates_of(&gram, &right);
         // ‖u − Bᵀa‖² = ‖u‖² − 2 a·Bu + a·BBᵀ·a
         let shown = &gram * coordinates.transpose();
         let left = |example: usize| {
@@ -162,7 +186,7 @@ impl PatchBasis {
                 }
             }
         }
-        self.solve(&self.gram(patches.count()), &right)
+        coordinates_of(&self.gram(patches.count()), &right)
     }
 
     /// Inner products of all fields, `component × component`.
@@ -186,21 +210,11 @@ impl PatchBasis {
         gram
     }
 
-    /// Coordinates (`example × component`) from the products of fields and shapes (`component × example`).
-    fn solve(&self, gram: &Matrix, right: &Matrix) -> Matrix {
-        let count = gram.nrows();
-        let mean = (0..count).map(|k| gram[(k, k)]).sum::<f64>() / count as f64;
-        let mut apart = gram.clone();
-        for k in 0..count {
-            apart[(k, k)] += APART * mean.max(f64::MIN_POSITIVE);
-        }
-        solve_positive(&apart, right).transpose().to_owned()
-    }
-
     /// The coordinates of one patch, `example × component`.
     pub fn own(&self, patch: usize, coordinates: &Matrix) -> Matrix {
-        Matrix::from_fn(coordinates.nrows(), self.per_patch, |example, k| {
-            coordinates[(example, patch * self.per_patch + k)]
+        let kept = &self.kept[patch];
+        Matrix::from_fn(coordinates.nrows(), kept.len(), |example, k| {
+            coordinates[(example, patch * self.per_patch + kept[k])]
         })
     }
 
@@ -252,6 +266,18 @@ impl PatchBasis {
             }
         }
     }
+}
+
+/// Coordinates (`example × component`) from the inner products of fields (`component × component`) and those of
+/// fields and shapes (`component × example`): least squares.
+fn coordinates_of(gram: &Matrix, right: &Matrix) -> Matrix {
+    let count = gram.nrows();
+    let mean = (0..count).map(|k| gram[(k, k)]).sum::<f64>() / count as f64;
+    let mut apart = gram.clone();
+    for k in 0..count {
+        apart[(k, k)] += APART * mean.max(f64::MIN_POSITIVE);
+    }
+    solve_positive(&apart, right).transpose().to_owned()
 }
 
 /// Principal components of what a patch does, weighted by its shares: `component × point of the patch`.

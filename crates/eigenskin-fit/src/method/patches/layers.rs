@@ -33,8 +33,8 @@ pub(super) fn layers(
 ) -> Result<(Layer, Option<Layer>), TileError> {
     let DrivenPatch { patch, basis, coordinates, driver } = *driven;
     let vertices = seen.displacements.vertices_of(patches.points(patch));
-    let field = |component: usize| {
-        let field = basis.field(patch, component);
+    let field = |component: &usize| {
+        let field = basis.field(patch, *component);
         vertices.iter().map(move |&(_, place)| field[place].as_vec3())
     };
     let weights = field_weights(coordinates);
@@ -48,7 +48,7 @@ pub(super) fn layers(
     let layer = Layer {
         name: name.to_string(),
         support: vertices.iter().map(|&(vertex, _)| vertex).collect(),
-        basis: DisplacementBasis { positions: (0..coordinates.ncols()).flat_map(field).collect(), normals },
+        basis: DisplacementBasis { positions: basis.kept(patch).iter().flat_map(field).collect(), normals },
         driver: driver.driver.clone(),
         stage: Stage::BeforeSkinning,
     };

@@ -53,7 +53,10 @@ pub(super) fn learn(
     let shapes = basis::shapes(seen)?;
     let patches = Patches::find(seen, &params, &During::new(progress, "cutting the skin into patches"))?;
     let finding = &During::new(progress, "finding components");
-    let basis = PatchBasis::fit(&shapes, &patches, params.per_patch(), finding)?;
+    let mut basis = PatchBasis::fit(&shapes, &patches, params.per_patch(), finding)?;
+    if let Some(most) = most_components {
+        basis.keep(most, &shapes, &patches);
+    }
     drop(shapes);
     let Projected { coordinates, energies, error } = basis.project(seen, &patches, finding)?;
     let kernels = JointKernels::new(seen, &things);

@@ -34,12 +34,11 @@ impl PatchesParams {
         self.per_vertex / self.overlap()
     }
 
-    /// The same with fewer patches, so that there are no more components than that.
+    /// The same with fewer patches, where there may be only so many components: no more than are needed for that
+    /// many.
     pub(super) fn within(&self, most_components: Option<usize>) -> Self {
         let Some(most) = most_components else { return self.clone() };
-        let per_patch = self.per_patch().min(most).max(1);
-        let per_vertex = per_patch * self.overlap();
-        Self { patches: self.patches.min(most / per_patch).max(1), per_vertex, ..self.clone() }
+        Self { patches: self.patches.min(most.div_ceil(self.per_patch())).max(1), ..self.clone() }
     }
 
     /// Refuses settings that make no sense.

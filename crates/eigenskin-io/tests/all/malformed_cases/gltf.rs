@@ -332,7 +332,7 @@ pub fn tables(list: &mut Vec<Case>) {
     let examples =
         |pointer: &str, value: Value| Input::Examples(changed(&seeds::example_set_glb(), pointer, value));
     cases! { list;
-        "a table of a newer program": model("/version", json!(3)) => ["newer eigenskin", "update"];
+        "a table of a newer program": model("/version", json!(4)) => ["newer eigenskin", "update"];
         "a table version that is a text": model("/version", json!("1")) => ["newer eigenskin"];
         "an unknown kind": model("/kind", json!("film")) => ["\"film\"", "update"];
         "a rig where a model is wanted": Input::Model(seeds::rig_of_model()) => ["not a model", "eigenskin fit"];
@@ -342,11 +342,14 @@ pub fn tables(list: &mut Vec<Case>) {
         "layers that are texts": model("/model/layers", json!(["x"])) => ["table is not readable"];
         "an unknown interpolant": model("/model/layers/0/driver/interpolant/type", json!("spline")) => ["spline"];
         "an unknown kernel": model("/model/layers/0/driver/interpolant/kernel", json!("gauss")) => ["\"gauss\"", "update"];
-        "centres of another shape": model("/model/layers/0/driver/interpolant/centres", json!([1.0])) => ["driver"];
+        "values of another shape": model("/model/features/0/values", json!([1.0])) => ["a feature has 1 values"];
+        "more centres than values": model("/model/features/0/centres", json!(u32::MAX)) => ["layer", "memory"];
+        "few values of more centres than fit into memory": model("/model/features/0", json!({"source": {"type": "control", "control": "none", "rest": 0.0}, "representation": {"type": "scalar"}, "scale": {"type": "one", "factor": 1.0}, "centres": 1u64 << 60, "at": []})) => ["layer", "memory"];
+        "a feature that is not there": model("/model/layers/0/driver/groups/0/feature", json!(999)) => ["feature 999"];
         "coefficients of another shape": model("/model/layers/0/driver/interpolant/coefficients", json!([])) => ["driver"];
         "a clamp of another length": model("/model/layers/0/driver/clamp", json!({"type": "range", "lowest": [], "highest": []})) => ["driver"];
         "a width of zero": model("/model/layers/0/driver/interpolant/widths/0", json!(0.0)) => ["driver"];
-        "a driver of no joint": model("/model/layers/0/driver/groups/0/source/joint", json!("tail")) => ["\"tail\""];
+        "a driver of no joint": model("/model/features/0/source/joint", json!("tail")) => ["\"tail\""];
         "a component without targets": model("/model/layers/0/components/0", json!({})) => ["no morph target"];
         "a component of a target that is not there": model("/model/layers/0/components/0", json!({"plus": {"target": u64::MAX, "scale": 1.0}})) => ["no morph target 18446744073709551615"];
         "a component of scale zero": model("/model/layers/0/components/0", json!({"plus": {"target": 0, "scale": 0.0}})) => ["scale zero"];

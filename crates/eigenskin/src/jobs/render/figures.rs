@@ -177,7 +177,7 @@ mod tests {
     use eigenskin_characters::truth::SweptSkin;
     use eigenskin_core::deformers::Base;
     use eigenskin_core::progress::Unwatched;
-    use eigenskin_fit::method::{Method, fit_examples};
+    use eigenskin_fit::method::{EigenSkinParams, fit_examples};
 
     use super::*;
 
@@ -185,7 +185,8 @@ mod tests {
     fn singular_values_are_those_of_the_fit() {
         let character = arm(1500).unwrap();
         let set = SweptSkin::new(&character).examples(character.single_joint_poses(4)).unwrap();
-        let fit = fit_examples(&set, &Base::default(), &Method::default(), &Unwatched).unwrap();
+        let fit =
+            fit_examples(&set, &Base::default(), &EigenSkinParams::default().into(), &Unwatched).unwrap();
         let mut compared = 0;
         for joint in &fit.learnt.eigenskin().unwrap().joints {
             let Some(layer) = fit.model.layers().iter().find(|layer| layer.name == joint.name) else {
