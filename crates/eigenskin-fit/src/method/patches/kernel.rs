@@ -462,6 +462,10 @@ impl Ridge {
 }
 
 #[cfg(test)]
+#[path = "kernel_tests.rs"]
+mod against_numpy;
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
