@@ -2,6 +2,7 @@
 //! moments kept as are needed.
 
 use eigenskin_core::model::Model;
+use eigenskin_core::packed::PackedDrivers;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skinning::singular_values;
 
@@ -9,7 +10,7 @@ use super::clip::{Channel, ChannelPath, Clip, Interpolation, union_of_times};
 use super::document::Document;
 use super::error::GltfError;
 use super::key_reduction::{Samples, VertexBound};
-use super::model::{ModelWriteOptions, coordinates};
+use super::model::ModelWriteOptions;
 use super::targets;
 use crate::rig_file::RigFile;
 
@@ -45,6 +46,7 @@ pub fn bake_clips(
     if model.component_count() == 0 {
         return baked;
     }
+    let mut drivers = PackedDrivers::new(model);
     let bound = (options.tolerance > 0.0).then(|| VertexBound::new(model, options.tolerance));
     for (animation, clip) in file.clips().iter().enumerate() {
         let own: Vec<&Channel> = weights_channels(clip, &layout.mesh_nodes).collect();
@@ -68,7 +70,7 @@ pub fn bake_clips(
         let times = rounded(&times);
         let poses = times.iter().map(|&time| clip.sample(layout, f64::from(time)));
         let (coordinates, stretches): (Vec<Vec<f32>>, Vec<f64>) =
-            poses.map(|pose| (coordinates(model, &pose), largest_stretch(model, &pose))).unzip();
+            poses.map(|pose| (drivers.drive(&pose).to_vec(), largest_stretch(model, &pose))).unzip();
         // How far the file's own targets move is nobody's business here: all their keys stay.
         let (keys, error) = match bound.as_ref().filter(|_| own.is_empty()) {
             Some(bound) => {

@@ -2,17 +2,41 @@
 //! centres are taken eight at a time, joints that several layers look at are measured once, and layers
 //! that see nothing new are left alone.
 
+use std::sync::Arc;
+
 use glam::{DAffine3, DQuat, DVec3};
 
-use super::subsets::ColumnValues;
-use super::{PackedModel, Path};
+use super::Path;
+use super::radial::RadialTable;
+use super::subsets::{ColumnValues, SubsetTables};
 use crate::contact::CapsulePair;
 use crate::driver::features::Measured;
-use crate::driver::{FeatureGroup, FeatureSource, Interpolant};
+use crate::driver::{Driver, FeatureGroup, FeatureSource, Interpolant};
+use crate::model::Model;
 use crate::pose::{JointMotion, Pose, rotation_of};
+use crate::rig::Rig;
 use crate::skeleton::Skeleton;
 
-/// The drivers of a model and what they saw last.
+/// The drivers of a model. Immutable.
+#[derive(Debug)]
+pub(super) struct DriverTables {
+    rig: Arc<Rig>,
+    /// `layer`: driver and first coordinate
+    drivers: Vec<(Driver, usize)>,
+    /// `layer`: its kernels in rows, if it has any
+    radial: Vec<Option<RadialTable>>,
+    subsets: SubsetTables,
+    component_count: usize,
+}
+
+/// The drivers of a model alone, for many poses whose shapes nobody asks for. The same bits on every machine.
+#[derive(Debug)]
+pub struct PackedDrivers {
+    tables: DriverTables,
+    state: DriverState,
+}
+
+/// What the drivers of a model saw last.
 #[derive(Debug)]
 pub(super) struct DriverState {
     /// what all layers look at, each once
@@ -57,8 +81,36 @@ enum Seen {
     Contact(DVec3),
 }
 
+impl PackedDrivers {
+    /// Prepares the drivers of `model`.
+    pub fn new(model: &Model) -> Self {
+        let tables = DriverTables::new(model);
+        Self { state: DriverState::new(&tables), tables }
+    }
+
+    /// The coordinates of all layers for a pose.
+    pub fn drive(&mut self, pose: &Pose) -> &[f32] {
+        self.state.drive(&self.tables, Path::Portable, pose);
+        self.state.coordinates()
+    }
+}
+
+impl DriverTables {
+    pub fn new(model: &Model) -> Self {
+        let mut component_count = 0;
+        let (mut drivers, mut radial) = (Vec::new(), Vec::new());
+        for layer in model.layers() {
+            radial.push(RadialTable::new(&layer.driver));
+            drivers.push((layer.driver.clone(), component_count));
+            component_count += layer.component_count();
+        }
+        let subsets = SubsetTables::new(model.layers().iter().map(|layer| &layer.driver));
+        Self { rig: Arc::clone(model.rig()), drivers, radial, subsets, component_count }
+    }
+}
+
 impl DriverState {
-    pub fn new(packed: &PackedModel) -> Self {
+    pub fn new(packed: &DriverTables) -> Self {
         let mut sources: Vec<Source> = Vec::new();
         let mut source_of = |group: &FeatureGroup| {
             sources.iter().position(|known| known.of == group.source).unwrap_or_else(|| {
@@ -99,7 +151,7 @@ impl DriverState {
     }
 
     /// The coordinates for a pose.
-    pub fn drive(&mut self, packed: &PackedModel, path: Path, pose: &Pose) {
+    pub fn drive(&mut self, packed: &DriverTables, path: Path, pose: &Pose) {
         let skeleton = packed.rig.skeleton();
         self.bones.look(skeleton, pose);
         for source in &mut self.sources {

@@ -83,7 +83,7 @@ impl Worker {
 impl PackedEvaluator {
     /// Prepares to evaluate `packed` with the fastest instructions of this machine.
     pub fn new(packed: Arc<PackedModel>) -> Self {
-        let drivers = DriverState::new(&packed);
+        let drivers = DriverState::new(&packed.drivers);
         let frame = FrameData::new(&packed);
         let worker = Worker::new(&packed);
         Self {
@@ -133,7 +133,7 @@ impl PackedEvaluator {
 
     /// Only the drivers: the coordinates of all layers for a pose.
     pub fn drive(&mut self, pose: &Pose) -> &[f32] {
-        self.drivers.drive(&self.packed, self.path, pose);
+        self.drivers.drive(&self.packed.drivers, self.path, pose);
         self.drivers.coordinates()
     }
 
@@ -166,7 +166,7 @@ impl PackedEvaluator {
         if let Err(error) = output.check(&self.packed) {
             panic!("{error}");
         }
-        self.drivers.drive(&self.packed, self.path, pose);
+        self.drivers.drive(&self.packed.drivers, self.path, pose);
         let factor = self.packed.displacements.factor(self.path);
         self.frame.set_coordinates(&self.packed, self.drivers.coordinates(), factor);
         self.frame.set_pose(&self.packed, pose);

@@ -23,6 +23,7 @@ mod subsets;
 mod threads;
 
 pub use crowd::evaluate_crowd;
+pub use drivers::PackedDrivers;
 pub use evaluator::{PackedEvaluator, Path};
 pub use lanes::{Block, LANES};
 pub use output::{Output, OutputError, VertexLayout};
@@ -35,15 +36,13 @@ use std::sync::Arc;
 use glam::{DVec3, Vec4};
 
 use crate::deformers::Base;
-use crate::driver::Driver;
 use crate::model::Model;
 use crate::rig::Rig;
 use crate::skinning::BaseSkinning;
+use drivers::DriverTables;
 use lanes::Lanes;
 use order::Mover;
-use radial::RadialTable;
 use storage::Displacements;
-use subsets::SubsetTables;
 
 /// How displacements are stored. Rest shape, normals and skin weights are always `f32`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -116,12 +115,7 @@ pub enum PackError {
 pub struct PackedModel {
     rig: Arc<Rig>,
     skinning: BaseSkinning,
-    /// `layer`: driver and first coordinate
-    drivers: Vec<(Driver, usize)>,
-    /// `layer`: its kernels in rows, if it has any
-    radial: Vec<Option<RadialTable>>,
-    subsets: SubsetTables,
-    component_count: usize,
+    drivers: DriverTables,
     tables: Tables,
     displacements: Displacements,
     report: PackReport,

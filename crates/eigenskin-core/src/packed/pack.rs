@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use glam::{Vec3, Vec4};
 
+use super::drivers::DriverTables;
 use super::lanes::{Block, LANES, Lanes};
 use super::order::{Mover, Needs, OrderedGroup, order};
-use super::radial::RadialTable;
 use super::storage::{Displacements, Fields, Stored, StoredBlock, decoded_number};
-use super::subsets::SubsetTables;
 use super::{
     AfterPart, Coordinate, Group, PIECE, PackParams, PackReport, PackedModel, Span, Storage, Tables,
 };
@@ -47,20 +46,10 @@ pub(super) fn pack(model: &Model, skinning: BaseSkinning, params: PackParams) ->
         }
     };
     let report = report_of(rig, &tables, &displacements, storage_error);
-    let mut component_count = 0;
-    let (mut drivers, mut radial) = (Vec::new(), Vec::new());
-    for layer in model.layers() {
-        radial.push(RadialTable::new(&layer.driver));
-        drivers.push((layer.driver.clone(), component_count));
-        component_count += layer.component_count();
-    }
     PackedModel {
         rig: Arc::clone(rig),
         skinning,
-        drivers,
-        radial,
-        subsets: SubsetTables::new(model.layers().iter().map(|layer| &layer.driver)),
-        component_count,
+        drivers: DriverTables::new(model),
         tables,
         displacements,
         report,
