@@ -67,6 +67,7 @@ struct Journey<'a> {
     rig: &'a Path,
     options: &'a [&'a str],
     clip: &'a str,
+    method: &'a str,
 }
 
 impl Journey<'_> {
@@ -80,7 +81,8 @@ impl Journey<'_> {
         let file = read_rig(self.rig, &ReadOptions { skin, ..ReadOptions::default() }).unwrap();
         let (examples, model, baked) = (path("examples.glb"), path("model.glb"), path("baked.glb"));
         write_examples(Path::new(&examples), &file, &synthetic_examples(&file, self.clip)).unwrap();
-        json_of(&[&["fit", rig_path, "--examples", &examples, "-o", &model], self.options].concat());
+        let fit = ["fit", rig_path, "--examples", &examples, "--method", self.method, "-o", &model];
+        json_of(&[&fit[..], self.options].concat());
         let figures = json_of(&["evaluate", &model, "--truth", &examples]);
         // The examples themselves, hit but for what lies outside the joints' regions.
         let left = figures["relative_error"].as_f64().unwrap();
@@ -177,7 +179,7 @@ fn sample_characters_go_all_the_way() {
     for (name, clip) in [("CesiumMan", "clip 0"), ("Fox", "Survey"), ("RiggedFigure", "clip 0")] {
         let folder = tempfile::tempdir().unwrap();
         let rig = data.join("gltf").join(format!("{name}.glb"));
-        Journey { name, rig: &rig, options: &[], clip }.run(folder.path());
+        Journey { name, rig: &rig, options: &[], clip, method: "patches" }.run(folder.path());
     }
 }
 
@@ -198,8 +200,14 @@ fn one_of_many_skeletons_goes_all_the_way() {
     assert!(message.contains("several skins: skin 0, skin 1") && message.contains("--skin"), "{message}");
     let folder = tempfile::tempdir().unwrap();
     let options = ["--skin", "skin 30"];
-    let [model, _] = Journey { name: "RecursiveSkeletons", rig: &rig, options: &options, clip: "Track0" }
-        .run(folder.path());
+    let [model, _] = Journey {
+        name: "RecursiveSkeletons",
+        rig: &rig,
+        options: &options,
+        clip: "Track0",
+        method: "eigenskin",
+    }
+    .run(folder.path());
     let json = json_chunk(Path::new(&model)).0;
     let own = json["nodes"].as_array().unwrap().iter().position(|n| n["skin"] == 30).unwrap();
     let weights_of = |clip: &Value| -> Vec<Value> {
@@ -216,7 +224,8 @@ fn two_meshes_with_two_materials_each_go_all_the_way() {
     let rig = folder.path().join("rig.glb");
     two_meshes::write(&rig);
     let [model, _] =
-        Journey { name: "two meshes", rig: &rig, options: &[], clip: "bends" }.run(folder.path());
+        Journey { name: "two meshes", rig: &rig, options: &[], clip: "bends", method: "patches" }
+            .run(folder.path());
     let json = json_chunk(Path::new(&model)).0;
     let counts: Vec<usize> = (0..4)
         .map(|part| json["meshes"][part / 2]["primitives"][part % 2]["targets"].as_array().unwrap().len())
@@ -249,7 +258,8 @@ fn morph_targets_of_the_file_play_as_before() {
     let rig = folder.path().join("controlled.glb");
     add_control(&plain, &rig);
     let written =
-        Journey { name: "MorphStressTest", rig: &rig, options: &[], clip: "swelling" }.run(folder.path());
+        Journey { name: "MorphStressTest", rig: &rig, options: &[], clip: "swelling", method: "patches" }
+            .run(folder.path());
     let plain = std::fs::read(&plain).unwrap();
     let before = Viewer::open(&plain);
     for written in &written {

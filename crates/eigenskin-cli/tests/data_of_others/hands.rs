@@ -46,7 +46,8 @@ fn fem_hand_reproduces_the_reference_figures() {
     let model = folder.path().join("model.glb");
     let model = model.to_str().unwrap();
     let run = |options: &[&str]| {
-        let fit = json_of(&[&["fit", &train, "--examples", &train, "-o", model], options].concat());
+        let common = ["fit", &train, "--examples", &train, "--method", "eigenskin", "-o", model];
+        let fit = json_of(&[&common[..], options].concat());
         let on_train = json_of(&["evaluate", model, "--truth", &train]);
         let on_held_out = json_of(&["evaluate", model, "--truth", &held_out]);
         (fit, on_train, on_held_out)

@@ -30,6 +30,9 @@ const TOUCHES: [Touch; 5] = [
 ];
 /// Bones that never press deeper than this share of the size do not touch.
 const LEAST_OVERLAP: f64 = 0.005;
+/// Of fewer examples none is smoothed, but for rounding.
+const MANY: usize = 30;
+const OF_FEW: [f64; 1] = [1e-8];
 /// Poses of several joints decide, where there are so many.
 const ENOUGH: usize = 10;
 /// Examples that others are compared with, at most; the rest is fitted by least squares.
@@ -205,7 +208,7 @@ impl JointKernels {
             let (kernel, _) =
                 self.kernel(&amounts(&movers.relevance, strength, power), &movers.contacts, touch);
             let ridge = Ridge::new(&kernel, &self.centres, coordinates);
-            for smoothing in SMOOTHINGS {
+            for &smoothing in self.smoothings() {
                 let left = ridge.left_out_error(smoothing, &judged);
                 if left < best.0 {
                     *best = (left, Choice { strength, power, touch, smoothing });
@@ -237,6 +240,11 @@ impl JointKernels {
             choice,
             cross_validation: if energy > 0.0 { (left / energy).sqrt() } else { 0.0 },
         }
+    }
+
+    /// What is tried. Few examples are met as closely as can be: leaving one of them out says little.
+    fn smoothings(&self) -> &'static [f64] {
+        if self.of_several.len() < MANY { &OF_FEW } else { &SMOOTHINGS }
     }
 
     /// Examples whose prediction decides: those of several joints, where there are enough.

@@ -20,6 +20,8 @@ const ROUNDS: usize = 60;
 const MIDDLE: f64 = 0.05;
 /// A joint that no example moves alone matters where it or its reference joint holds this share of the skin.
 const HOLDS: f64 = 0.01;
+/// How much all joints matter together that no example moves alone, at most.
+const MOST_GUESSED: f64 = 3.0;
 /// How much other joints matter that no example moves alone.
 const ELSEWHERE: f64 = 0.1;
 
@@ -169,12 +171,17 @@ impl Patches {
             let reference = kernels.reference_of(joint);
             if holds(joint) || reference.is_some_and(holds) { 1.0 } else { ELSEWHERE }
         };
-        let of_group = |(measured, &mover): (Option<f64>, &Mover)| match measured {
+        let guesses: Vec<f64> = kernels.movers().iter().map(|&mover| guessed(mover)).collect();
+        let unmeasured = measured.iter().zip(&guesses).filter(|(measured, _)| measured.is_none());
+        let sum: f64 = unmeasured.map(|(_, guess)| guess).sum();
+        // Products over very many joints would leave nothing of poses that move less than others.
+        let share = (MOST_GUESSED / sum.max(f64::MIN_POSITIVE)).min(1.0);
+        let of_group = |(measured, guess): (Option<f64>, &f64)| match measured {
             Some(own) if most > 0.0 => own / most,
             Some(_) => 0.0,
-            None => guessed(mover),
+            None => share * guess,
         };
-        measured.into_iter().zip(kernels.movers()).map(of_group).collect()
+        measured.into_iter().zip(&guesses).map(of_group).collect()
     }
 }
 
