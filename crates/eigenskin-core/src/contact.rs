@@ -5,14 +5,17 @@
 //! overlap      = max(0, depth(gap) − depth(gap at rest) − w/50) · direction
 //! ```
 //! The direction leads from the other bone to the own one at their nearest points, in the rest shape's axes as
-//! they ride on the own bone; it fades where the bones themselves come nearer than w. So the overlap is zero at rest, continuous, and does not see where the whole
-//! character stands.
+//! they ride on the own bone; it fades where the bones themselves come nearer than w. So the overlap is zero at
+//! rest, continuous, and does not see where the whole character stands.
 
 use glam::{DAffine3, DVec3};
 
 use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::skeleton::Skeleton;
+
+/// Bones that press less deep than this share of the size do not touch.
+pub const LEAST_DEPTH: f64 = 0.005;
 
 /// Softness as a share of the character's size.
 const SOFTNESS: f64 = 0.01;
@@ -299,7 +302,7 @@ mod tests {
         assert!((overlap.length() - expected).abs() < 0.02 * expected + 0.1 * pair.softness);
         assert_eq!(overlap.z, 0.0);
         assert!((capsules.deepest(rig.skeleton(), &pose) - overlap.length()).abs() < 1e-12);
-        // What presses from the right is felt on the left: the own bone lies on the z axis' other side.
+        // The other bone feels as much.
         let back = capsules.pairs().find(|pair| (pair.own.joint, pair.other.joint) == (3, 0)).unwrap();
         assert!((back.overlap(rig.skeleton(), &pose).length() - overlap.length()).abs() < 1e-9);
     }

@@ -1,11 +1,8 @@
 //! Poses in which parts of a character press against each other.
 
-use eigenskin_core::contact::Capsules;
+use eigenskin_core::contact::{Capsules, LEAST_DEPTH};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::rig::Rig;
-
-/// Capsules around bones that overlap by less than this share of the size are not in contact.
-const LEAST_DEPTH: f64 = 0.005;
 
 /// Tells poses with contact from the others.
 pub(super) struct Contact<'a> {

@@ -1,15 +1,15 @@
 //! How the coordinates of a patch follow the joints: one kernel for poses of one joint and of many.
 
-use eigenskin_core::contact::{CapsulePair, Capsules};
 use eigenskin_core::driver::{Combine, Driver, FeatureGroup, FeatureScale, Interpolant, Kernel, Tail};
 use eigenskin_core::mover::Mover;
-use glam::DVec3;
 use rayon::prelude::*;
 
+use super::contacts::{TouchingPair, touching_pairs};
+use super::ridge::Ridge;
 use crate::displacements::Observations;
 use crate::drivers::clamp_beyond;
 use crate::method::moving_things::MovingThing;
-use crate::numeric::{Matrix, gram, symmetric_eigen};
+use crate::numeric::Matrix;
 
 /// Width of the Gaussian, radians.
 const WIDTH: f64 = 1.5;
@@ -28,8 +28,6 @@ const TOUCHES: [Touch; 5] = [
     Touch { amount: 1.0, length: 0.04 },
     Touch { amount: 3.0, length: 0.04 },
 ];
-/// Bones that never press deeper than this share of the size do not touch.
-const LEAST_OVERLAP: f64 = 0.005;
 /// Of fewer examples none is smoothed, but for rounding.
 const MANY: usize = 30;
 const OF_FEW: [f64; 1] = [1e-8];
@@ -37,8 +35,6 @@ const OF_FEW: [f64; 1] = [1e-8];
 const ENOUGH: usize = 10;
 /// Examples that others are compared with, at most; the rest is fitted by least squares.
 const MOST_CENTRES: usize = 256;
-/// Directions in which centres differ less than this share of the most are the same.
-const LEAST_DIFFERENCE: f64 = 1e-12;
 /// Joints that act less than this are left out.
 const LEAST_AMOUNT: f64 = 1e-3;
 /// Room beyond the range of a coordinate over the examples, as a share of it.
@@ -67,13 +63,6 @@ pub(super) struct JointKernels {
     of_several: Vec<bool>,
     /// `joint`
     references: Vec<Option<usize>>,
-}
-
-/// Two bones that touch in some example.
-struct TouchingPair {
-    pair: CapsulePair,
-    /// examples in which they do, with the overlap
-    overlaps: Vec<(usize, DVec3)>,
 }
 
 /// How contact acts.
@@ -197,7 +186,7 @@ impl JointKernels {
             .iter()
             .flat_map(|&e| (0..coordinates.ncols()).map(move |k| coordinates[(e, k)].powi(2)))
             .sum();
-        let start = Choice { strength: 1.0, power: 1, touch: None, smoothing: SMOOTHINGS[0] };
+        let start = Choice { strength: 1.0, power: 1, touch: None, smoothing: self.smoothings()[0] };
         let mut best = (f64::INFINITY, start);
         let mut tried: Vec<(f64, i32, Option<Touch>)> = Vec::new();
         let mut attempt = |strength: f64, power: i32, touch: Option<Touch>, best: &mut (f64, Choice)| {
@@ -339,30 +328,6 @@ impl JointKernels {
     }
 }
 
-impl TouchingPair {
-    /// Zero where they do not touch.
-    fn overlap(&self, example: usize) -> DVec3 {
-        let own = self.overlaps.binary_search_by_key(&example, |(example, _)| *example);
-        own.map_or(DVec3::ZERO, |place| self.overlaps[place].1)
-    }
-}
-
-/// All pairs of bones that touch in some example.
-fn touching_pairs(seen: &Observations) -> Vec<TouchingPair> {
-    let skeleton = seen.rig.skeleton();
-    let least = LEAST_OVERLAP * seen.rig.mesh().size();
-    let pairs: Vec<CapsulePair> = Capsules::of(&seen.rig).pairs().collect();
-    let overlaps = |pair: CapsulePair| TouchingPair {
-        pair,
-        overlaps: (0..seen.len())
-            .map(|example| (example, pair.overlap(skeleton, &seen.poses[example])))
-            .filter(|(_, overlap)| *overlap != DVec3::ZERO)
-            .collect(),
-    };
-    let touches = |found: &TouchingPair| found.overlaps.iter().any(|(_, overlap)| overlap.length() > least);
-    pairs.into_par_iter().map(overlaps).filter(touches).collect()
-}
-
 fn phi(distance: f64) -> f64 {
     Kernel::Gaussian.value(distance, WIDTH)
 }
@@ -406,124 +371,6 @@ fn centres_of(groups: &[FeatureGroup], features: &[Vec<Vec<f64>>], examples: usi
     chosen
 }
 
-/// Kernel ridge regression: with K_c the rows of the centres and Kᵀ all columns, the coefficients c minimise
-/// ‖Y − K·c‖² + λ·cᵀ·K_c·c. With K_c = V·S·Vᵀ, K·V·S^(−½) = Z·Qᵀ and Zᵀ·Z = Λ this is one division for each
-/// λ. Where all examples are centres, it is (K + λ)⁻¹·Y.
-struct Ridge {
-    /// `example × direction`
-    turned: Matrix,
-    /// `direction`: Λ
-    values: Vec<f64>,
-    /// `centre × direction`: V·S^(−½)·Q
-    back: Matrix,
-    /// `direction × output`: Zᵀ·Y
-    projected: Matrix,
-    /// Y, `example × output`
-    coordinates: Matrix,
-}
-
-impl Ridge {
-    /// Of a kernel (`example × centre`).
-    fn new(kernel: &Matrix, centres: &[usize], coordinates: &Matrix) -> Self {
-        let (examples, count) = (kernel.nrows(), centres.len());
-        let (values, vectors) =
-            symmetric_eigen(&Matrix::from_fn(count, count, |a, b| kernel[(centres[a], b)]));
-        let largest = values.first().copied().unwrap_or(0.0);
-        let kept = values.iter().take_while(|value| **value > LEAST_DIFFERENCE * largest).count();
-        let scaled = Matrix::from_fn(count, kept, |c, k| vectors[(c, k)] / values[k].sqrt());
-        let (turned, values, back) = if count == examples {
-            let turned = Matrix::from_fn(count, kept, |c, k| vectors[(c, k)] * values[k].sqrt());
-            (turned, values[..kept].to_vec(), scaled)
-        } else {
-            let whitened = kernel * &scaled;
-            let (values, turn) = symmetric_eigen(&gram(&whitened));
-            (&whitened * &turn, values, &scaled * &turn)
-        };
-        let projected = turned.transpose() * coordinates;
-        Self { turned, values, back, projected, coordinates: coordinates.clone() }
-    }
-
-    /// The squared error of the examples `judged`, each predicted from all others, in closed form: the residual
-    /// of each divided by one minus its own share in its prediction.
-    fn left_out_error(&self, smoothing: f64, judged: &[usize]) -> f64 {
-        let weights: Vec<f64> = self.values.iter().map(|value| 1.0 / (value.max(0.0) + smoothing)).collect();
-        let error = |&example: &usize| {
-            let own = |k: usize| self.turned[(example, k)] * weights[k];
-            let share: f64 = (0..weights.len()).map(|k| own(k) * self.turned[(example, k)]).sum();
-            let residual = |output: usize| {
-                let predicted: f64 = (0..weights.len()).map(|k| own(k) * self.projected[(k, output)]).sum();
-                (self.coordinates[(example, output)] - predicted) / (1.0 - share)
-            };
-            (0..self.coordinates.ncols()).map(|output| residual(output).powi(2)).sum::<f64>()
-        };
-        judged.iter().map(error).sum()
-    }
-
-    /// `centre × output`
-    fn coefficients(&self, smoothing: f64) -> Matrix {
-        let (directions, outputs) = (self.values.len(), self.coordinates.ncols());
-        let divided = Matrix::from_fn(directions, outputs, |k, output| {
-            self.projected[(k, output)] / (self.values[k].max(0.0) + smoothing)
-        });
-        &self.back * &divided
-    }
-}
-
 #[cfg(test)]
 #[path = "kernel_tests.rs"]
 mod against_numpy;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn example_kernel() -> Matrix {
-        Matrix::from_fn(9, 9, |a, b| {
-            (-0.1 * (a as f64 - b as f64).powi(2)).exp()
-                + 0.3 * (a as f64 * 0.7).sin() * (b as f64 * 0.7).sin()
-        })
-    }
-
-    /// The minimum of ‖Y − K·c‖² + λ·cᵀ·K_c·c by its normal equations, for the examples `kept`.
-    fn direct(kernel: &Matrix, centres: &[usize], kept: &[usize], y: &Matrix, smoothing: f64) -> Matrix {
-        let own = Matrix::from_fn(kept.len(), centres.len(), |a, c| kernel[(kept[a], centres[c])]);
-        let right = Matrix::from_fn(kept.len(), y.ncols(), |a, k| y[(kept[a], k)]);
-        let normal = gram(&own)
-            + Matrix::from_fn(centres.len(), centres.len(), |a, b| {
-                smoothing * kernel[(centres[a], centres[b])]
-            });
-        crate::numeric::solve_positive(&normal, &(own.transpose() * &right))
-    }
-
-    /// The closed forms are what leaving out each example and solving again gives, for all centres and for some.
-    #[test]
-    fn left_out_errors_are_those_of_leaving_out() {
-        let (kernel, judged) = (example_kernel(), [1, 4, 7]);
-        let coordinates = Matrix::from_fn(9, 2, |e, k| (e as f64 * (1.3 + k as f64)).cos());
-        for centres in [(0..9).collect::<Vec<usize>>(), vec![0, 2, 3, 6, 8]] {
-            let against = Matrix::from_fn(9, centres.len(), |a, c| kernel[(a, centres[c])]);
-            let ridge = Ridge::new(&against, &centres, &coordinates);
-            for smoothing in SMOOTHINGS {
-                let all: Vec<usize> = (0..9).collect();
-                let expected = direct(&kernel, &centres, &all, &coordinates, smoothing);
-                let found = ridge.coefficients(smoothing);
-                for c in 0..centres.len() {
-                    assert!((found[(c, 0)] - expected[(c, 0)]).abs() < 1e-6 * expected.norm_max());
-                }
-                // An example that is left out may still be compared with: then it is a centre without a shape.
-                let mut expected = 0.0;
-                for left in judged {
-                    let kept: Vec<usize> = (0..9).filter(|&e| e != left).collect();
-                    let solved = direct(&kernel, &centres, &kept, &coordinates, smoothing);
-                    for k in 0..2 {
-                        let predicted: f64 =
-                            (0..centres.len()).map(|c| kernel[(left, centres[c])] * solved[(c, k)]).sum();
-                        expected += (predicted - coordinates[(left, k)]).powi(2);
-                    }
-                }
-                let found = ridge.left_out_error(smoothing, &judged);
-                assert!((found / expected - 1.0).abs() < 1e-6, "{smoothing}: {found} {expected}");
-            }
-        }
-    }
-}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_core::glam::{DAffine3, DQuat, Vec3};
+use eigenskin_core::glam::{DAffine3, DQuat, DVec3, Vec3};
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Unwatched;

@@ -16,11 +16,13 @@
 //! itself; contact vanishes where it does not help.
 
 mod basis;
+mod contacts;
 mod kernel;
 mod layers;
 mod params;
 mod regions;
 mod report;
+mod ridge;
 
 use eigenskin_core::model::Layer;
 use eigenskin_core::progress::{Counted, Progress};
