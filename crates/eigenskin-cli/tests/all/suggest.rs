@@ -78,7 +78,7 @@ fn the_loop_of_an_artist() {
         assert!(now < error, "round {round}: {now} after {error}");
         error = now;
     }
-    assert!(error < 0.35, "{error}");
+    assert!(error < 0.45, "{error}");
     assert_eq!(read_examples(Path::new(&set), &ReadOptions::default()).unwrap().1.len(), 6);
 
     // Among what joints can do, for a model and the examples it was fitted to.

@@ -30,7 +30,7 @@ fn suggested(train: &ExampleSet, count: usize, round: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < count {
         let revealed = if chosen.is_empty() { None } else { Some(train.select(&chosen).unwrap()) };
-        let params = SuggestParams { count: round.min(count - chosen.len()), ..SuggestParams::default() };
+        let params = SuggestParams { count: round.min(count - chosen.len()) };
         let found = suggest_poses(train.rig(), revealed.as_ref(), &candidates, &params, &Unwatched).unwrap();
         assert!(!found.is_empty());
         for suggestion in found {

@@ -13,6 +13,7 @@
 //! s, p and λ are those that predict poses best that are left out in turn, each patch for itself.
 
 mod basis;
+pub(crate) mod expectation;
 mod kernel;
 mod layers;
 mod params;
