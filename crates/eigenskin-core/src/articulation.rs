@@ -1,5 +1,5 @@
 //! What the joints of a rig can do, and poses that show it: each degree of freedom alone, two of
-//! one joint together, neighbouring joints together, all at random or by design.
+//! one joint together, neighbouring joints together, all at random.
 //!
 //! A pose is described by its angles, one per degree of freedom; missing ones are zero.
 
@@ -48,9 +48,6 @@ pub struct Articulation<'a> {
     /// what can be turned, in the order of the angles of a pose
     pub degrees: &'a [DegreeOfFreedom],
 }
-
-/// Random poses that each pose of [`Articulation::together`] is the best of.
-const CANDIDATES: usize = 256;
 
 impl Articulation<'_> {
     /// The pose with these angles; further ones than there are degrees of freedom are ignored. A
@@ -139,38 +136,6 @@ impl Articulation<'_> {
             .collect()
     }
 
-    /// `count` poses that turn all joints, such that what one degree of freedom does tells as little as can be
-    /// about what another does. The same for the same seed.
-    ///
-    /// Each pose is the best of 256 random ones: with sᵢ from −1 to 1 for where degree i is in its
-    /// range, it keeps Σᵢⱼ (Σ sᵢsⱼ)² smallest, as designs of experiments with more factors than runs do. This
-    /// also avoids poses in which everything is bent to its end, where parts lie within each other.
-    pub fn together(&self, count: usize, seed: u64) -> Vec<NamedAngles> {
-        let mut random = SplitMix64(seed);
-        let degrees = self.degrees.len();
-        // The last row is a degree that always stands at one end, so that both ends are met as often.
-        let mut products = vec![0.0; (degrees + 1) * (degrees + 1)];
-        let mut poses = Vec::with_capacity(count);
-        for index in 0..count {
-            // Where a pendulum is met that swings from end to end.
-            let place = |random: &mut SplitMix64| random.between(0.0, std::f64::consts::PI).cos();
-            let candidates = (0..CANDIDATES).map(|_| {
-                let mut places: Vec<f64> = (0..degrees).map(|_| place(&mut random)).collect();
-                places.push(1.0);
-                let cost: f64 = pairs(&places).map(|(at, product)| (products[at] + product).powi(2)).sum();
-                (cost, places)
-            });
-            let Some((_, places)) = candidates.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
-            pairs(&places).for_each(|(at, product)| products[at] += product);
-            let angle = |(degree, place): (&DegreeOfFreedom, &f64)| {
-                degree.lowest + 0.5 * (1.0 + place) * (degree.highest - degree.lowest)
-            };
-            let angles = self.degrees.iter().zip(&places).map(angle).collect();
-            poses.push(NamedAngles { name: format!("together-{index}"), angles });
-        }
-        poses
-    }
-
     fn corners_of(&self, first: usize, second: usize, shares: &[f64]) -> Vec<NamedAngles> {
         let ends = |degree: usize| {
             let DegreeOfFreedom { lowest, highest, .. } = self.degrees[degree];
@@ -228,12 +193,6 @@ fn sweep(degree: &DegreeOfFreedom, steps: usize, back: f64) -> Vec<f64> {
     let angle = |end: f64, step: usize, of: usize| end * (step as f64 - back) / of as f64;
     let lower = (1..=below).rev().map(|step| angle(degree.lowest, step, below));
     lower.chain((1..=above).map(|step| angle(degree.highest, step, above))).collect()
-}
-
-/// Products of all pairs of `places`, with where they stand in a square matrix.
-fn pairs(places: &[f64]) -> impl Iterator<Item = (usize, f64)> {
-    let count = places.len();
-    (0..count).flat_map(move |a| (0..a).map(move |b| (count * a + b, places[a] * places[b])))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ impl Capsules {
     /// nothing touches. Rest shape's unit.
     pub fn deepest(&self, skeleton: &Skeleton, pose: &Pose) -> f64 {
         let once = self.pairs().filter(|pair| pair.own.joint < pair.other.joint);
-        once.map(|pair| pair.overlap(skeleton, pose).length()).fold(0.0, f64::max)
+        once.map(|pair| pair.pressed(skeleton, pose).1).fold(0.0, f64::max)
     }
 }
 
@@ -110,19 +110,36 @@ impl CapsulePair {
     /// How the other bone presses into the own one in a pose: depth times direction, rest shape's axes and
     /// unit; zero where they do not touch.
     pub fn overlap(&self, skeleton: &Skeleton, pose: &Pose) -> DVec3 {
+        let (between, depth) = self.pressed(skeleton, pose);
+        self.directed(between, depth)
+    }
+
+    /// The shortest way from the other bone to the own one in a pose, and how deep they press into each other beyond
+    /// what they do at rest.
+    fn pressed(&self, skeleton: &Skeleton, pose: &Pose) -> (DVec3, f64) {
         let posed_from_rest =
             |joint: usize| pose.world_from_joint[joint] * skeleton.joints()[joint].joint_from_rest;
         let carried = (posed_from_rest(self.own.joint).inverse(), posed_from_rest(self.other.joint));
-        self.overlap_beyond(self.depth_at_rest(), carried)
+        self.pressed_beyond(self.depth_at_rest(), carried)
     }
 
-    /// The same, beyond a known depth at rest, from where the joints of the own and the other bone carry the rest
+    /// The overlap beyond a known depth at rest, from where the joints of the own and the other bone carry the rest
     /// shape.
-    pub(crate) fn overlap_beyond(
+    pub(crate) fn overlap_beyond(&self, at_rest: f64, carried: (DAffine3, DAffine3)) -> DVec3 {
+        let (between, depth) = self.pressed_beyond(at_rest, carried);
+        self.directed(between, depth)
+    }
+
+    /// Bones that cross have no direction; up to there it fades.
+    fn directed(&self, between: DVec3, depth: f64) -> DVec3 {
+        between * (depth / between.length().max(self.softness))
+    }
+
+    fn pressed_beyond(
         &self,
         at_rest: f64,
         (rest_from_own, other_from_rest): (DAffine3, DAffine3),
-    ) -> DVec3 {
+    ) -> (DVec3, f64) {
         let seen = |point: DVec3| rest_from_own.transform_point3(other_from_rest.transform_point3(point));
         let (from, to) = (seen(self.other.from), seen(self.other.to));
         // Most pairs are far apart: spheres around the two bones tell that quickly.
@@ -130,13 +147,11 @@ impl CapsulePair {
         let lengths = 0.5 * (self.own.from.distance(self.own.to) + from.distance(to));
         let far = self.own.radius + self.other.radius + FAR * self.softness + lengths;
         if between_middles.length_squared() > far * far {
-            return DVec3::ZERO;
+            return (DVec3::ZERO, 0.0);
         }
         let between = between_segments((self.own.from, self.own.to), (from, to));
-        let gap = between.length();
-        let depth = self.depth(gap) - at_rest - NOTHING * self.softness;
-        // Bones that cross have no direction; up to there it fades.
-        if depth > 0.0 { between * (depth / gap.max(self.softness)) } else { DVec3::ZERO }
+        let depth = self.depth(between.length()) - at_rest - NOTHING * self.softness;
+        (between, depth.max(0.0))
     }
 
     /// Softened overlap at rest.
@@ -301,9 +316,30 @@ mod tests {
         assert!(expected > 0.1, "{expected}");
         assert!((overlap.length() - expected).abs() < 0.02 * expected + 0.1 * pair.softness);
         assert_eq!(overlap.z, 0.0);
-        assert!((capsules.deepest(rig.skeleton(), &pose) - overlap.length()).abs() < 1e-12);
         // The other bone feels as much.
         let back = capsules.pairs().find(|pair| (pair.own.joint, pair.other.joint) == (3, 0)).unwrap();
         assert!((back.overlap(rig.skeleton(), &pose).length() - overlap.length()).abs() < 1e-9);
+    }
+
+    /// Bones that cross press hardest, though they have no direction.
+    #[test]
+    fn the_deepest_are_bones_that_cross() {
+        let rig = chain();
+        let capsules = Capsules::of(&rig);
+        for degrees in [60f64, 75.0, 85.0, 90.0] {
+            let pose = curled(&rig, degrees.to_radians());
+            let at = |joint: usize| pose.world_from_joint[joint].translation;
+            let end = pose.world_from_joint[4].transform_point3(0.8 * DVec3::X);
+            let bone = |joint: usize| (at(joint), if joint == 4 { end } else { at(joint + 1) });
+            let by_hand = [(0, 3), (0, 4), (1, 4)].map(|(a, b)| {
+                let radii = capsules.all()[a].radius + capsules.all()[b].radius;
+                radii - between_segments(bone(a), bone(b)).length()
+            });
+            let deepest = by_hand.into_iter().fold(0.0, f64::max);
+            let found = capsules.deepest(rig.skeleton(), &pose);
+            assert!((found - deepest).abs() < 0.02 * deepest + 0.1 * capsules.softness, "{found} {deepest}");
+            // At a right angle the fourth bone ends on the first.
+            assert!(degrees < 90.0 || found > 0.38, "{found}");
+        }
     }
 }

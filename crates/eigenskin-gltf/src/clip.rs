@@ -123,6 +123,16 @@ impl Clip {
 
     /// The pose at a time, seconds; before the first and after the last key it stands still.
     pub fn sample(&self, layout: &RigLayout, time: f64) -> Pose {
+        layout.pose(&self.locals(layout, time, DQuat::normalize))
+    }
+
+    /// The transforms of all nodes at a time, with what is made of the rotations as they are stored.
+    pub(crate) fn locals(
+        &self,
+        layout: &RigLayout,
+        time: f64,
+        rotation: impl Fn(DQuat) -> DQuat,
+    ) -> Vec<Local> {
         let mut locals = layout.graph.locals.clone();
         for channel in self.channels.iter().filter(|channel| channel.path != ChannelPath::Weights) {
             // Nodes given by a matrix cannot be animated; the specification forbids it.
@@ -130,12 +140,12 @@ impl Clip {
             let value = channel.sample(time);
             match channel.path {
                 ChannelPath::Translation => trs.translation = DVec3::from_slice(&value),
-                ChannelPath::Rotation => trs.rotation = DQuat::from_slice(&value).normalize(),
+                ChannelPath::Rotation => trs.rotation = rotation(DQuat::from_slice(&value)),
                 ChannelPath::Scale => trs.scale = DVec3::from_slice(&value),
                 ChannelPath::Weights => {}
             }
         }
-        layout.pose(&locals)
+        locals
     }
 }
 

@@ -40,6 +40,16 @@ const NO_TURN: f64 = 1e-6;
 /// A normal that the change misses by more than this (chord of unit vectors) is kept posed.
 const LARGEST_TURN_MISS: f64 = 1e-5;
 
+/// An example as a file has it.
+#[derive(Debug, Clone)]
+pub struct StoredExample {
+    pose: NodePose,
+    /// (vertex, displacement), vertices rising
+    positions: Vec<(u32, Vec3)>,
+    /// (vertex, change of the normal), vertices rising
+    normals: Vec<(u32, Vec3)>,
+}
+
 /// The rig's document with the examples in it, those named in `muted` marked, and with how they were
 /// simulated.
 pub fn write(
@@ -52,11 +62,20 @@ pub fn write(
     file.check_same_rig(rig, "the examples")?;
     let layout = file.layout();
     let mut document = file.document().clone();
+    let stored: Vec<Option<&StoredExample>> = set
+        .examples()
+        .iter()
+        .map(|example| file.stored.iter().find(|stored| stored.pose.read_back == example.pose))
+        .collect();
     let poses: Vec<NodePose> = set
         .examples()
         .iter()
-        .map(|example| {
-            pose_keys::node_pose(layout, rig, &example.pose, || format!("example {:?}", example.name))
+        .zip(&stored)
+        .map(|(example, stored)| match stored {
+            Some(stored) => Ok(stored.pose.clone()),
+            None => {
+                pose_keys::node_pose(layout, rig, &example.pose, || format!("example {:?}", example.name))
+            }
         })
         .collect::<Result<_, _>>()?;
 
@@ -65,8 +84,8 @@ pub fn write(
     let mut list = Vec::with_capacity(set.len());
     let mut morphs = Vec::with_capacity(set.len());
     let mut kept = Vec::with_capacity(set.len());
-    for (example, pose) in set.examples().iter().zip(&poses) {
-        let displaced = Displaced::new(rig, example, pose);
+    for ((example, pose), stored) in set.examples().iter().zip(&poses).zip(stored) {
+        let displaced = Displaced::new(rig, example, pose, stored);
         morphs.push(displaced.target);
         kept.push(displaced.posed);
     }
@@ -153,6 +172,38 @@ pub fn read(
         examples.push(Example { name: example.name.clone(), pose, positions, normals, inverted });
     }
     Ok(ExampleSet::new(rig.clone(), examples)?)
+}
+
+/// All examples of a document as it has them.
+pub fn stored(
+    document: &Document,
+    layout: &RigLayout,
+    rig: &Rig,
+    table: &Table,
+) -> Result<Vec<StoredExample>, GltfError> {
+    let entry = table.examples.as_ref().ok_or_else(|| GltfError::table("it has no examples"))?;
+    let clips = Clip::read_all(document)?;
+    let Some(clip) = clips.iter().find(|clip| clip.name == entry.clip) else { return Ok(Vec::new()) };
+    let own = own_targets(layout, table)?;
+    let moved = |values: Vec<Vec3>| (0..).zip(values).filter(|(_, value)| *value != Vec3::ZERO).collect();
+    (0..entry.list.len())
+        .map(|index| {
+            let read =
+                |what: &str| targets::read_target(document, layout, own, index, what, rig.vertex_count());
+            let has_normals = matches!(entry.list[index].normals, Storage::Targets);
+            Ok(StoredExample {
+                pose: NodePose::stored(layout, clip, index as f64),
+                positions: moved(read("POSITION")?),
+                normals: if has_normals { moved(read("NORMAL")?) } else { Vec::new() },
+            })
+        })
+        .collect()
+}
+
+/// What is stored for a vertex.
+fn stored_at(values: &[(u32, Vec3)], vertex: usize) -> Vec3 {
+    let found = values.binary_search_by_key(&(vertex as u32), |(vertex, _)| *vertex);
+    found.map_or(Vec3::ZERO, |place| values[place].1)
 }
 
 /// The chains that examples were pulled back through, each once.
@@ -246,7 +297,8 @@ struct Displaced {
 }
 
 impl Displaced {
-    fn new(rig: &Rig, example: &Example, pose: &NodePose) -> Self {
+    /// What a file had for the example is kept wherever it shows the same.
+    fn new(rig: &Rig, example: &Example, pose: &NodePose, stored: Option<&StoredExample>) -> Self {
         let skinning = PosedSkinning::new(BaseSkinning::LinearBlend, rig, &pose.read_back);
         let size = rig.mesh().size();
         let mut positions = Vec::new();
@@ -257,6 +309,12 @@ impl Displaced {
             let observed = example.positions[vertex].as_dvec3();
             let near_rest = skinning.inverse_position(vertex, observed, rest.as_dvec3());
             let mut displacement = (near_rest - rest.as_dvec3()).as_vec3();
+            let before = stored.map(|stored| stored_at(&stored.positions, vertex));
+            if let Some(before) = before
+                && skinned(&skinning, vertex, rest, before) == example.positions[vertex]
+            {
+                displacement = before;
+            }
             if f64::from(displacement.length()) <= NO_DISPLACEMENT * size {
                 displacement = Vec3::ZERO;
             } else {
@@ -269,6 +327,12 @@ impl Displaced {
             if let Some(observed) = example.normals.as_ref().map(|normals| normals[vertex].as_dvec3()) {
                 let rest = rig.mesh().normals()[vertex];
                 let mut turn = (skinning.inverse_normal(vertex, observed) - rest.as_dvec3()).as_vec3();
+                let before = stored.map(|stored| stored_at(&stored.normals, vertex));
+                if let Some(before) = before
+                    && turned(&skinning, vertex, rest, before).as_dvec3() == observed
+                {
+                    turn = before;
+                }
                 if f64::from(turn.length()) <= NO_TURN {
                     turn = Vec3::ZERO;
                 } else {

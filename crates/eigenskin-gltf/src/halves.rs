@@ -99,7 +99,7 @@ fn bounded_reach((low, high): (f64, f64)) -> [Option<f64>; 2] {
 }
 
 /// A power of two that is at least `reach`; 1 where scaling would push values out of the range of normal
-/// `f32` numbers and so lose bits.
+/// `f32` numbers and so lose bits. Numbers that are not normal themselves may lose them.
 fn scale_for(reach: f64, layer: &Layer, component: usize, range: Option<NumberRange>) -> f64 {
     let count = layer.support.len();
     let fields: [&[Vec3]; 2] = [
@@ -114,7 +114,7 @@ fn scale_for(reach: f64, layer: &Layer, component: usize, range: Option<NumberRa
         wanted = wanted.min(f64::from(fits).log2().floor().exp2());
     }
     let scale = wanted as f32;
-    let exact = |v: f32| (v * scale) / scale == v;
+    let exact = |v: f32| ((v * scale) / scale - v).abs() < f32::MIN_POSITIVE;
     let all_exact = fields.iter().flat_map(|field| field.iter()).all(|v| v.to_array().into_iter().all(exact));
     if scale.is_normal() && all_exact { f64::from(scale) } else { 1.0 }
 }
@@ -198,6 +198,20 @@ mod tests {
         assert_eq!(scales(&linear, &[]), [[Some(4.0); 2]]);
         // Weights that stand in the file stay below 1, since importers clamp them.
         assert_eq!(scales(&linear, &[&[-20.0], &[f32::NAN]]), [[Some(32.0); 2]]);
+    }
+
+    /// One number that is next to nothing does not make a target huge and its weights tiny.
+    #[test]
+    fn traces_do_not_decide_the_scale() {
+        let linear = Interpolant::Linear { coefficients: vec![0.003] };
+        let mut layer = model(linear, Clamp::None, 1).layers()[0].clone();
+        for (trace, scale) in [(0.0, 1.0 / 256.0), (f32::from_bits(1), 1.0 / 256.0), (1e30, 1.0 / 256.0)] {
+            layer.basis.positions = vec![Vec3::new(0.5, trace, 0.0)];
+            assert_eq!(scale_for(0.003, &layer, 0, None), scale, "{trace:e}");
+        }
+        // Bits of ordinary numbers are kept.
+        layer.basis.positions = vec![Vec3::new(3e-38, 0.0, 0.0)];
+        assert_eq!(scale_for(1e-30, &layer, 0, None), 1.0);
     }
 
     /// The file's morph targets, with the weights that a runtime computes live, are the model: for poses

@@ -9,6 +9,7 @@ use eigenskin_core::rig::Rig;
 use serde_json::{Value, json};
 
 use super::append;
+use super::clip::Clip;
 use super::document::Document;
 use super::error::GltfError;
 use super::nodes::{Local, Trs, make_animatable};
@@ -75,6 +76,19 @@ pub fn node_pose(
     }
     let read_back = layout.pose_of_globals(&globals, &locals);
     Ok(NodePose { joints, controls, read_back })
+}
+
+impl NodePose {
+    /// A key of a clip, as it is stored: written again, it is the same to the bit.
+    pub fn stored(layout: &RigLayout, clip: &Clip, time: f64) -> Self {
+        let locals = clip.locals(layout, time, |rotation| rotation);
+        let read_back = clip.sample(layout, time);
+        Self {
+            joints: layout.joint_nodes.iter().map(|&node| animatable(locals[node])).collect(),
+            controls: read_back.controls.clone(),
+            read_back,
+        }
+    }
 }
 
 /// Appends key times; they are shared by all channels of an animation.

@@ -183,7 +183,7 @@ const SOLVED_WEIGHTS: &str =
 
 /// The example set of a document.
 pub fn examples_of(document: Document, options: &ReadOptions) -> Result<(RigFile, ExampleSet), GltfError> {
-    let (mut file, list) = example_list_of(document, options)?;
+    let (mut file, list) = list_of(document, options, false)?;
     if list.muted.is_empty() {
         return Ok((file, list.set));
     }
@@ -197,10 +197,19 @@ pub fn examples_of(document: Document, options: &ReadOptions) -> Result<(RigFile
     Ok((file, list.set.select(&open)?))
 }
 
-/// The example set of a document as it is edited, muted examples too.
+/// The example set of a document as it is edited, muted examples too. Examples that are not changed keep their bits
+/// when the set is written into the same file.
 pub fn example_list_of(
+    document: Document,
+    options: &ReadOptions,
+) -> Result<(RigFile, ExampleList), GltfError> {
+    list_of(document, options, true)
+}
+
+fn list_of(
     mut document: Document,
     options: &ReadOptions,
+    with_stored: bool,
 ) -> Result<(RigFile, ExampleList), GltfError> {
     let table = Table::find(&document)?;
     let kind = FileKind::of_table(table.as_ref())?;
@@ -210,7 +219,10 @@ pub fn example_list_of(
     let found = read_in_own_unit(&mut document, options, Some(&table))?;
     let rig = Arc::new(found.rig.clone());
     let set = example_set::read(&document, &found.layout, &rig, &table)?;
-    let file = RigFile::from_parts(document, found, Some(&table))?;
+    let stored =
+        if with_stored { example_set::stored(&document, &found.layout, &rig, &table)? } else { Vec::new() };
+    let mut file = RigFile::from_parts(document, found, Some(&table))?;
+    file.stored = Arc::new(stored);
     // A damaged record does not keep the examples from being edited.
     Ok((file, ExampleList { set, muted: table.muted(), simulation: table.simulation().unwrap_or(None) }))
 }

@@ -9,6 +9,7 @@ use eigenskin_core::rig::Rig;
 use crate::clip::Clip;
 use crate::document::Document;
 use crate::error::GltfError;
+use crate::example_set::StoredExample;
 use crate::limits::Counts;
 use crate::motion::Motion;
 use crate::nodes::name_of;
@@ -40,6 +41,8 @@ pub struct RigFile {
     pub counts: Counts,
     /// whether the file needs `KHR_mesh_quantization`
     pub is_quantized: bool,
+    /// examples as the file had them, where they are to be written again
+    pub(crate) stored: Arc<Vec<StoredExample>>,
 }
 
 /// A part of a character as people call it.
@@ -66,6 +69,7 @@ impl RigFile {
             kind: FileKind::Rig,
             counts,
             is_quantized: false,
+            stored: Arc::default(),
         })
     }
 
@@ -89,7 +93,8 @@ impl RigFile {
         if is_quantized && table.is_some() {
             repack::drop_unused_views(&mut document)?;
         }
-        Ok(Self { document, rig: Arc::new(rig), layout, clips, notes, kind, counts, is_quantized })
+        let (rig, stored) = (Arc::new(rig), Arc::default());
+        Ok(Self { document, rig, layout, clips, notes, kind, counts, is_quantized, stored })
     }
 
     /// The same file with an animation added: one pose per time (seconds, rising), straight

@@ -2,6 +2,7 @@
 //! travels in the set's table, so that a later `fit` can tell it.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A simulation and the quality of its poses. Nothing in it changes from run to run, so that the
 /// same simulation writes the same bytes.
@@ -26,6 +27,9 @@ pub struct SimulationRecord {
     pub poses: Vec<PoseRecord>,
     /// the poses that were not
     pub dropped: Vec<DroppedPose>,
+    /// settings of `simulate` that more poses are simulated with; none in files of version 0.1
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Value>,
 }
 
 /// How good a simulated pose is.

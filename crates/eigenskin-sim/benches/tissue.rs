@@ -52,12 +52,10 @@ fn some_jobs(hand: &Character) -> Vec<Job> {
     let sampling = SamplingParams {
         per_degree: 3,
         corner_shares: Vec::new(),
-        couplings: 0,
-        together: 0,
         validation: 0,
         ..SamplingParams::default()
     };
-    let all = jobs(hand.articulation(), &sampling);
+    let all = jobs(hand.articulation(), &sampling, &[]);
     all.into_iter().step_by(5).collect()
 }
 

@@ -16,11 +16,6 @@ pub struct SamplingParams {
     /// joints that turn about two axes: corners of that plane at these shares of the ranges;
     /// default full
     pub corner_shares: Vec<f64>,
-    /// poses that turn two neighbouring joints at once; default 0
-    pub couplings: usize,
-    /// poses of all joints to learn from: what joints do together is not the sum of what each does alone;
-    /// default 24
-    pub together: usize,
     /// random poses of all joints to validate with; default 25, as in the EigenSkin paper
     pub validation: usize,
     /// share of the ranges that random poses use; default 0.75
@@ -31,15 +26,7 @@ pub struct SamplingParams {
 
 impl Default for SamplingParams {
     fn default() -> Self {
-        Self {
-            per_degree: 6,
-            corner_shares: vec![1.0],
-            couplings: 0,
-            together: 24,
-            validation: 25,
-            validation_share: 0.75,
-            seed: 2002,
-        }
+        Self { per_degree: 6, corner_shares: vec![1.0], validation: 25, validation_share: 0.75, seed: 2002 }
     }
 }
 
@@ -89,27 +76,16 @@ impl Job {
     }
 }
 
-/// All jobs of a rig: sweeps, corners, couplings, poses of all joints, then validation.
-pub fn jobs(articulation: Articulation, params: &SamplingParams) -> Vec<Job> {
+/// All jobs of a rig: sweeps, corners, the given poses of all joints, then validation.
+pub fn jobs(articulation: Articulation, params: &SamplingParams, together: &[NamedAngles]) -> Vec<Job> {
     let training = [
         sweep_jobs(articulation, params.per_degree),
         single_jobs(articulation, &articulation.corners(&params.corner_shares), Purpose::Training),
-        single_jobs(articulation, &articulation.couplings(params.couplings), Purpose::Training),
-        single_jobs(articulation, &together(articulation, params), Purpose::Training),
+        single_jobs(articulation, together, Purpose::Training),
     ];
     let random = articulation.random(params.validation, params.validation_share, params.seed);
     let validation = single_jobs(articulation, &random, Purpose::Validation);
     training.into_iter().flatten().chain(validation).collect()
-}
-
-/// Poses of all joints to learn from, drawn apart from those to validate with; none where one joint moves
-/// alone.
-fn together(articulation: Articulation, params: &SamplingParams) -> Vec<NamedAngles> {
-    let first = articulation.degrees.first().map(|degree| degree.joint);
-    if articulation.degrees.iter().all(|degree| Some(degree.joint) == first) {
-        return Vec::new();
-    }
-    articulation.together(params.together, !params.seed)
 }
 
 /// Jobs for given poses: poses on one way from rest (a sweep) share a job. Where the character
@@ -263,15 +239,17 @@ mod tests {
     fn stops_are_the_poses_that_were_asked_for() {
         let hand = hand(1500).unwrap();
         let articulation = hand.articulation();
-        let params = SamplingParams { validation: 3, couplings: 4, ..SamplingParams::default() };
-        let jobs = jobs(articulation, &params);
+        let params = SamplingParams { validation: 3, ..SamplingParams::default() };
+        let together = articulation.couplings(4);
+        let jobs = jobs(articulation, &params, &together);
         let stops = |purpose: Purpose| -> usize {
             jobs.iter().filter(|job| job.purpose == purpose).map(|job| job.stops.len()).sum()
         };
         assert_eq!(stops(Purpose::Validation), 3);
         let corners = articulation.corners(&[1.0]).len();
-        assert_eq!(stops(Purpose::Training), 120 + corners + 4 + 24);
-        let wanted = articulation.poses(&articulation.sweeps(6, 0.0));
+        assert_eq!(stops(Purpose::Training), 120 + corners + 4);
+        let mut wanted = articulation.poses(&articulation.sweeps(6, 0.0));
+        wanted.extend(articulation.poses(&together));
         for named in &wanted {
             let (job, stop) = jobs
                 .iter()

@@ -28,11 +28,8 @@ pub struct Args {
     /// Poses per degree of freedom to learn from, one joint at a time [default: 4, full: 6]
     #[arg(long, value_name = "N")]
     per_degree: Option<usize>,
-    /// Poses of two neighbouring joints to learn from
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    coupled: usize,
     /// Poses of all joints to learn from: what joints do together
-    #[arg(long, value_name = "N", default_value_t = 16)]
+    #[arg(long, value_name = "N", default_value_t = 24)]
     multi_joint_poses: usize,
     /// Random poses of all joints to test with, besides fist, pinch and others [default: 6, full: 25]
     #[arg(long, value_name = "N")]
@@ -59,7 +56,6 @@ impl Args {
         let sized = if self.full { HandSettings::of_the_paper() } else { HandSettings::default() };
         let hand = HandSettings {
             per_degree: self.per_degree.unwrap_or(sized.per_degree),
-            coupled: self.coupled,
             multi_joint_poses: self.multi_joint_poses,
             validation_poses: self.validation_poses.unwrap_or(sized.validation_poses),
             max_cells: self.max_cells.unwrap_or(sized.max_cells),

@@ -18,19 +18,42 @@ use crate::simulate::ranges::RangeArgs;
 use crate::simulate::{by_option, outcome, plan};
 use crate::{painter, rigs};
 
+/// Options whose values a set already has.
+const NOT_WITH_MORE: [&str; 19] = [
+    "per_degree",
+    "no_corners",
+    "multi_joint_poses",
+    "validation_poses",
+    "validation",
+    "seed",
+    "ranges",
+    "range",
+    "lock",
+    "range_share",
+    "poses",
+    "cell_size",
+    "max_cells",
+    "poisson",
+    "bone_radius",
+    "gap",
+    "no_contact",
+    "exclude",
+    "parents",
+];
+
 /// Bend a rigged character as soft tissue around its bones: training poses without sculpts
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin simulate hand.glb --plan\n  eigenskin simulate hand.glb -o examples.glb\n  eigenskin simulate man.glb --range 'leg_joint_L_2:flex=0..120' --lock neck_joint_1 -o examples.glb\n\nOn a cluster: --list-jobs tells how many jobs there are; --job N solves one of them into the folder\nOUT.parts; --resume collects them and solves what is missing.\n\nA file of ranges has a table per joint, in degrees away from rest:\n  [joints.\"forearm.L\"]\n  flex = [0, 110]    # or side, twist, or the joint's own x, y, z"
+    after_help = "Examples:\n  eigenskin simulate hand.glb --plan\n  eigenskin simulate hand.glb -o examples.glb\n  eigenskin simulate examples.glb --more 24\n  eigenskin simulate man.glb --range 'leg_joint_L_2:flex=0..120' --lock neck_joint_1 -o examples.glb\n\nOn a cluster: --list-jobs tells how many jobs there are; --job N solves one of them into the folder\nOUT.parts; --resume collects them and solves what is missing.\n\nA file of ranges has a table per joint, in degrees away from rest:\n  [joints.\"forearm.L\"]\n  flex = [0, 110]    # or side, twist, or the joint's own x, y, z"
 )]
 pub struct Args {
-    /// The rig: .glb, .gltf or .npz
+    /// The rig: .glb, .gltf or .npz; with --more the example set
     rig: PathBuf,
     /// The example set to write
     #[arg(long, short, value_name = "EXAMPLES.glb")]
     output: Option<PathBuf>,
     /// Where to write the poses to validate with [default: EXAMPLES.validation.glb]
-    #[arg(long, value_name = "FILE.glb")]
+    #[arg(long, value_name = "FILE.glb", hide_short_help = true)]
     validation: Option<PathBuf>,
     /// Only tell what would be done, with a picture of lattice and bones
     #[arg(long)]
@@ -68,12 +91,14 @@ struct PoseArgs {
     /// Leave out the poses that turn a joint about two axes at once
     #[arg(long, hide_short_help = true)]
     no_corners: bool,
-    /// Poses that turn two neighbouring joints at once
-    #[arg(long, value_name = "N", default_value_t = 0, hide_short_help = true)]
-    coupled: usize,
-    /// Poses of all joints, to learn what joints do together
+    /// Poses of all joints, to learn what joints do together: of many random ones those that tell most
     #[arg(long, value_name = "N", default_value_t = 24)]
     multi_joint_poses: usize,
+    /// Go on with an example set that was simulated: RIG is the set, which gets N more poses of all joints, chosen
+    /// given the examples it has. It keeps those, and the settings it was simulated with. Without -o the set itself is
+    /// written anew
+    #[arg(long, value_name = "N", conflicts_with_all = NOT_WITH_MORE)]
+    more: Option<usize>,
     /// Random poses of all joints, to validate with
     #[arg(long, value_name = "N", default_value_t = 25, hide_short_help = true)]
     validation_poses: usize,
@@ -137,7 +162,7 @@ struct WorkArgs {
     #[arg(long, hide_short_help = true)]
     list_jobs: bool,
     /// Solve this job only, into OUT.parts
-    #[arg(long, value_name = "N", requires = "output", conflicts_with = "resume", hide_short_help = true)]
+    #[arg(long, value_name = "N", conflicts_with = "resume", hide_short_help = true)]
     job: Option<usize>,
     /// Threads to use [default: one per core]
     #[arg(long, value_name = "N", hide_short_help = true)]
@@ -152,6 +177,7 @@ impl Args {
             rig: RigSource { path, skin, parents },
             ranges: self.poses.ranges.file().map(PathBuf::from),
             poses: self.poses.poses.clone().map(|path| PoseFile { path, frames }),
+            more: self.poses.more,
         }
     }
 
@@ -161,7 +187,6 @@ impl Args {
             poses: PoseSettings {
                 per_degree: poses.per_degree,
                 corners: !poses.no_corners,
-                coupled: poses.coupled,
                 multi_joint_poses: poses.multi_joint_poses,
                 validation_poses: poses.validation_poses,
                 seed: poses.seed,
@@ -180,6 +205,12 @@ impl Args {
             exclude: tissue.exclude.clone(),
             threads: self.work.threads,
         })
+    }
+
+    /// The example set that is written: with --more, the one that is read where no other is given.
+    fn target(&self) -> Option<&Path> {
+        let itself = self.poses.more.map(|_| self.rig.as_path());
+        self.output.as_deref().or(itself)
     }
 
     /// Where the poses to validate with go.
@@ -229,7 +260,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     }
     output.item("rig", rigs::summary(rig));
 
-    let jobs = job.jobs().map_err(explained)?;
+    let jobs = job.jobs(&Terminal::new(quiet)).map_err(explained)?;
     if let Some(ranges) = &jobs.ranges {
         plan::print_ranges(&output, rig, ranges);
     }
@@ -253,8 +284,11 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
 /// What can be said before anything is read.
 fn check_arguments(args: &Args) -> Result<()> {
     let asks = args.plan || args.work.list_jobs || args.export_calculix.is_some();
-    if args.output.is_none() && !asks {
+    if args.target().is_none() && !asks {
         bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan to see what would be done");
+    }
+    if args.poses.more.is_some() {
+        return Ok(());
     }
     let inputs: Vec<&Path> =
         [Some(args.rig.as_path()), args.poses.poses.as_deref()].into_iter().flatten().collect();
@@ -289,7 +323,7 @@ fn export_calculix(folder: &Path, planned: &SimulationPlan, output: &Output, qui
 
 fn solve_and_write(args: &Args, planned: &SimulationPlan, output: &Output, quiet: bool) -> Result<()> {
     let explained = |error| args.explained(error);
-    let Some(path) = &args.output else {
+    let Some(path) = args.target() else {
         bail!("there is nothing to write; give -o EXAMPLES.glb, or --plan")
     };
     let folder = PartsStore::folder_for(path);
@@ -311,5 +345,10 @@ fn solve_and_write(args: &Args, planned: &SimulationPlan, output: &Output, quiet
         output.item("", format!("{}: {count} to validate with", validation.display()));
     }
     store.remove()?;
-    output.json(&json!(found))
+    let mut figures = json!(found);
+    if let Some(ahead) = found.outlook(&Terminal::new(quiet)).map_err(explained)? {
+        outcome::print_outlook(output, &ahead, path);
+        figures["outlook"] = json!(ahead);
+    }
+    output.json(&figures)
 }

@@ -62,7 +62,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
         let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
         rigs::check_not_input(path, &inputs)?;
     }
-    let settings = SuggestParams { count: args.count, ..SuggestParams::default() };
+    let settings = SuggestParams { count: args.count };
     let opened = Suggest::open(&args.inputs()?, settings).map_err(with_options)?;
     tell_opened(&opened, args, &output);
     let outcome = opened.job.run(&Terminal::new(quiet)).map_err(with_options)?;

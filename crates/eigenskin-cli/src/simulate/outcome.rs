@@ -1,7 +1,10 @@
 //! What came out of a simulation, in a few lines.
 
+use std::path::Path;
+
 use eigenskin::jobs::simulate::SimulateOutcome;
 use eigenskin::sim::quality::PoseQuality;
+use eigenskin::suggest::Outlook;
 
 use crate::output::{Output, counted};
 
@@ -33,6 +36,23 @@ pub fn print(output: &Output, outcome: &SimulateOutcome) {
             output.item("", format!("{}: {}", dropped.name, dropped.reason));
         }
     }
+}
+
+/// What more poses would buy, and how to get them.
+pub fn print_outlook(output: &Output, outlook: &Outlook, examples: &Path) {
+    let Outlook { poses, with_half, with_all } = outlook;
+    output.item(
+        "outlook",
+        format!("error on left-out poses of several joints {with_all:.3} of plain skinning's, {with_half:.3} with half of the {poses}"),
+    );
+    let after = outlook.with_more(*poses);
+    output.item(
+        "",
+        format!(
+            "with {poses} more, expect about {after:.3}: eigenskin simulate {} --more {poses}",
+            examples.display()
+        ),
+    );
 }
 
 /// What contact cost, and what it left.

@@ -442,3 +442,49 @@ fn the_unit_does_not_matter() {
         }
     }
 }
+
+#[test]
+fn a_set_gets_more_poses_in_place_or_elsewhere() {
+    let folder = Folder::with_arm();
+    let two_joints = [
+        "--range=forearm:flex=0..70",
+        "--range=hand:x=-20..30",
+        "--lock=upper-arm",
+        "--lock=forearm-twist",
+        "--max-cells=300",
+        "--per-degree=2",
+        "--multi-joint-poses=8",
+        "--validation-poses=0",
+    ];
+    let said = folder.simulate("arm.glb", "set.glb", &two_joints);
+    // What more would buy, and how to get it.
+    let set = folder.path("set.glb");
+    assert!(
+        said.contains("outlook") && said.contains(&format!("eigenskin simulate {set} --more 8")),
+        "{said}"
+    );
+
+    let list = printed(&["simulate", &set, "--more", "2", "--list-jobs"]);
+    assert!(list.contains("   0  together-8") && list.contains("   1  together-9"), "{list}");
+    let elsewhere = json_of(&["simulate", &set, "--more", "2", "-o", &folder.path("other.glb")]);
+    assert_eq!(elsewhere["plan"]["jobs"].as_array().unwrap().len(), 2);
+    assert_eq!(elsewhere["outlook"]["poses"], 10);
+    // The same in place, begun on another machine.
+    printed(&["simulate", &set, "--more", "2", "--job", "1"]);
+    assert!(folder.has("set.parts/job-0001.json"));
+    sentence(&["simulate", &set, "--more", "2"], &["set.parts", "--resume"]);
+    let said = printed(&["simulate", &set, "--more", "2", "--resume"]);
+    assert!(said.contains("14 poses"), "{said}");
+    assert_eq!(folder.bytes("set.glb"), folder.bytes("other.glb"));
+    assert_eq!(folder.names(), ["arm.glb", "other.glb", "set.glb"]);
+
+    sentence(
+        &["simulate", &folder.path("arm.glb"), "--more", "2"],
+        &["arm.glb has no examples to go on with"],
+    );
+    sentence(&["simulate", &set, "--more", "0"], &["--more 0", "at least 1"]);
+    // What the set says itself is not asked for again.
+    let refused = eigenskin(&["simulate", &set, "--more", "2", "--poisson", "0.4"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("cannot be used with"));
+}

@@ -11,7 +11,7 @@ mod isometric;
 mod joint_driver;
 mod moving_things;
 mod parameterization;
-mod patches;
+pub(crate) mod patches;
 mod psd;
 mod riding_fields;
 mod settings;

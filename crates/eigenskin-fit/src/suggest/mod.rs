@@ -1,25 +1,33 @@
 //! Where one more example would help most.
 //!
-//! The correction of the skin is thought of as a random field over poses: one part per joint or
-//! control that grows with its motion and is alike in near poses, and a smaller part for two that
-//! bend the same skin. How large each part is follows from the skin weights alone while there are no
-//! examples, and from the examples and their leave-one-out errors where there are. An example takes
-//! uncertainty away from all poses like it; the pose that takes away most is suggested, then the
-//! next one as if that one had been made.
+//! What the skin does is thought of as a random field over poses, with the kernel of the patches method as its
+//! covariance: what joints and controls do alone, in pairs, in threes. How much each moves a patch of the skin
+//! follows from the skin weights while there are no examples, and from the examples where there are. An example
+//! takes uncertainty away from all poses like it; the pose that takes away most is suggested, then the next one
+//! as if that one had been made.
 
-mod expectation;
+mod choose;
 mod motions;
+mod outlook;
+mod uncertainty;
 
-use crate::during::Small;
+use std::sync::Arc;
+
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::Mover;
 use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
-use expectation::Expectation;
-use motions::Motions;
 use serde::{Deserialize, Serialize, Serializer};
+
+pub use choose::{KnownPoses, choose_poses};
+pub use outlook::{Outlook, outlook};
+
+use crate::during::Small;
+use crate::method::patches::expectation::{COMPARING, Expectation};
+use motions::Motions;
+use uncertainty::Uncertainty;
 
 /// How to choose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -27,15 +35,11 @@ use serde::{Deserialize, Serialize, Serializer};
 pub struct SuggestParams {
     /// poses to suggest at most; default 5
     pub count: usize,
-    /// radians (or control values) over which the skin's correction changes its character; default 0.8
-    pub length: f64,
-    /// how much two joints that bend the same skin do beyond what each does alone; default 0.1
-    pub coupling: f64,
 }
 
 impl Default for SuggestParams {
     fn default() -> Self {
-        Self { count: 5, length: 0.8, coupling: 0.1 }
+        Self { count: 5 }
     }
 }
 
@@ -125,24 +129,16 @@ pub enum SuggestError {
         /// what there should be
         expected: usize,
     },
-    /// A parameter without sense.
-    #[error("{what} must be a finite number above zero, not {value}")]
-    Parameter {
-        /// which one
-        what: &'static str,
-        /// its value
-        value: f64,
-    },
     /// The work was ended from outside.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }
 
-/// What is said while poses are compared.
-const COMPARING: &str = "comparing poses";
+/// Candidates are compared with each other, all pairs, on each patch.
+const MOST_CANDIDATES: usize = 1000;
 
-/// Candidates are compared with each other, all pairs.
-const MOST_CANDIDATES: usize = 4000;
+/// Examples and planned poses that are looked at.
+const MOST_KNOWN: usize = 1500;
 
 /// What is left of the uncertainty when nothing more is suggested.
 const NOTHING_LEFT: f64 = 1e-9;
@@ -161,40 +157,40 @@ const NOTHING_LEFT: f64 = 1e-9;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn suggest_poses(
-    rig: &Rig,
+    rig: &Arc<Rig>,
     examples: Option<&ExampleSet>,
     candidates: &[NamedPose],
     params: &SuggestParams,
     progress: &dyn Progress,
 ) -> Result<Vec<Suggestion>, SuggestError> {
-    check(rig, candidates, params)?;
+    check(rig, candidates)?;
     let movers = Mover::all(rig);
-    let known: Vec<&Pose> = examples.iter().flat_map(|set| set.examples()).map(|e| &e.pose).collect();
     let known_names: Vec<&str> =
         examples.iter().flat_map(|set| set.examples()).map(|e| e.name.as_str()).collect();
-    let poses = known.iter().copied().chain(candidates.iter().map(|candidate| &candidate.pose));
-    let small = Small::new(progress, COMPARING, known.len() + candidates.len());
-    let motions: Vec<Motions> = poses
-        .map(|pose| {
-            small.next()?;
-            Ok(Motions::of(rig, &movers, pose))
-        })
-        .collect::<Result<_, Cancelled>>()?;
-    let (known_motions, free) = motions.split_at(known.len());
-    let expectation = Expectation::new(rig, &movers, examples, known_motions, params, progress)?;
-
-    // Covariances of all candidates, given the examples and, one by one, the suggestions.
-    let mut covariance = expectation.given_examples(known_motions, free, progress)?;
-    let count = free.len();
-    let start: f64 = (0..count).map(|c| covariance[c * count + c]).sum();
-    if start <= 0.0 || !free.iter().any(|motions| expectation.variance(motions) > 0.0) {
+    let known: Vec<&Pose> = examples.iter().flat_map(|set| set.examples()).map(|e| &e.pose).collect();
+    let free = candidates.iter().map(|candidate| candidate.pose.clone());
+    let (expectation, with_shape) = match examples {
+        Some(set) => choose::of_examples(rig, set, free.clone(), progress)?,
+        None => (Expectation::new(rig, free.clone().collect(), None, progress)?, 0),
+    };
+    let mut uncertainty = Uncertainty::new(&expectation, with_shape, progress)?;
+    let start = uncertainty.total();
+    if start <= 0.0 || uncertainty.prior() <= 0.0 {
         return Err(SuggestError::NothingMoves);
     }
+
+    let small = Small::new(progress, COMPARING, known.len() + candidates.len());
+    let motions_of = |pose: &Pose| -> Result<Motions, Cancelled> {
+        small.next()?;
+        Ok(Motions::of(rig, &movers, pose))
+    };
+    let known_motions = known.into_iter().map(motions_of).collect::<Result<Vec<Motions>, _>>()?;
+    let free = candidates.iter().map(|c| motions_of(&c.pose)).collect::<Result<Vec<Motions>, _>>()?;
     // What is an example already says nothing new, and neither does rest.
     let is_new = |motions: &Motions| {
         motions.moved().next().is_some() && !known_motions.iter().any(|k| k.same_as(motions))
     };
-    let small = Small::new(progress, COMPARING, count);
+    let small = Small::new(progress, COMPARING, free.len());
     let mut open: Vec<bool> = free
         .iter()
         .map(|motions| {
@@ -202,11 +198,12 @@ pub fn suggest_poses(
             Ok(is_new(motions))
         })
         .collect::<Result<_, Cancelled>>()?;
+    let root_mean = |sum: f64| (sum.max(0.0) / expectation.point_count() as f64).sqrt();
     let mut chosen: Vec<usize> = Vec::new();
     let mut suggestions = Vec::new();
-    while suggestions.len() < params.count.min(count) {
+    while suggestions.len() < params.count.min(free.len()) {
         progress.doing(COMPARING)?;
-        let Some((candidate, gain)) = best(&covariance, count, &expectation, free, &open) else { break };
+        let Some((candidate, gain)) = uncertainty.best(&open) else { break };
         if gain <= NOTHING_LEFT * start {
             break;
         }
@@ -214,25 +211,47 @@ pub fn suggest_poses(
             .iter()
             .zip(known_names.iter().copied())
             .chain(chosen.iter().map(|&c: &usize| (&free[c], candidates[c].name.as_str())));
-        let (place, nearest) = expectation.reason(&free[candidate], others);
+        let energy = |place: usize| expectation.energy_of(movers[place]);
+        let (place, nearest) = reason(&free[candidate], others, energy);
         suggestions.push(Suggestion {
             candidate,
             name: candidates[candidate].name.clone(),
-            expected_error: covariance[candidate * count + candidate].max(0.0).sqrt(),
+            expected_error: root_mean(uncertainty.variance(candidate)),
             gain: gain / start,
             mover: movers[place],
             moves: movers[place].name(rig).to_string(),
             motion: free[candidate].size_of(place),
             nearest,
-            leave_one_out: expectation.leave_one_out(place),
+            leave_one_out: expectation.left_out(movers[place]).map(f64::sqrt),
         });
-        condition_on(&mut covariance, count, candidate, expectation.noise(&free[candidate]));
-        for (open, motions) in open.iter_mut().zip(free) {
+        uncertainty.know(candidate);
+        for (open, motions) in open.iter_mut().zip(&free) {
             *open &= !motions.same_as(&free[candidate]);
         }
         chosen.push(candidate);
     }
     Ok(suggestions)
+}
+
+/// The mover that makes a pose worth while (its place), and the pose among `others` that moves it most alike.
+fn reason<'a>(
+    motions: &Motions,
+    others: impl Iterator<Item = (&'a Motions, &'a str)>,
+    energy: impl Fn(usize) -> f64,
+) -> (usize, Option<NearestPose>) {
+    let others: Vec<(&Motions, &str)> = others.collect();
+    let nearest = |mover: usize| {
+        let moving = others.iter().filter(|(other, _)| other.size_of(mover) > 0.0);
+        let distances = moving.map(|(other, name)| (name, motions.distance(other, mover)));
+        distances.min_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let news = |mover: usize| {
+        let distance = nearest(mover).map_or(f64::INFINITY, |(_, distance)| distance);
+        energy(mover) * distance.min(motions.size_of(mover)).powi(2)
+    };
+    let mover = motions.moved().max_by(|&a, &b| news(a).total_cmp(&news(b)).then(b.cmp(&a))).unwrap_or(0);
+    let nearest = nearest(mover);
+    (mover, nearest.map(|(name, distance)| NearestPose { name: (*name).to_string(), distance }))
 }
 
 impl Suggestion {
@@ -259,44 +278,7 @@ impl Suggestion {
     }
 }
 
-/// The candidate whose example would take away most of the sum of all variances, and how much.
-fn best(
-    covariance: &[f64],
-    count: usize,
-    expectation: &Expectation,
-    free: &[Motions],
-    open: &[bool],
-) -> Option<(usize, f64)> {
-    let gain = |c: usize| {
-        let own = covariance[c * count + c] + expectation.noise(&free[c]);
-        let row = &covariance[c * count..(c + 1) * count];
-        if own > 0.0 { row.iter().map(|x| x * x).sum::<f64>() / own } else { 0.0 }
-    };
-    // Of equal ones the first, whatever the order of comparison.
-    (0..count).filter(|&c| open[c]).map(|c| (c, gain(c))).fold(None, |best: Option<(usize, f64)>, next| {
-        match best {
-            Some(best) if best.1 >= next.1 => Some(best),
-            _ => Some(next),
-        }
-    })
-}
-
-/// Covariances (`count × count`) once the value at `pivot` is known up to `noise`.
-fn condition_on(covariance: &mut [f64], count: usize, pivot: usize, noise: f64) {
-    let row: Vec<f64> = covariance[pivot * count..(pivot + 1) * count].to_vec();
-    let own = row[pivot] + noise;
-    if own <= 0.0 {
-        return;
-    }
-    for (a, values) in covariance.chunks_exact_mut(count).enumerate() {
-        let share = row[a] / own;
-        if share != 0.0 {
-            values.iter_mut().zip(&row).for_each(|(value, b)| *value -= share * b);
-        }
-    }
-}
-
-fn check(rig: &Rig, candidates: &[NamedPose], params: &SuggestParams) -> Result<(), SuggestError> {
+fn check(rig: &Rig, candidates: &[NamedPose]) -> Result<(), SuggestError> {
     if candidates.is_empty() {
         return Err(SuggestError::NoCandidates);
     }
@@ -310,44 +292,5 @@ fn check(rig: &Rig, candidates: &[NamedPose], params: &SuggestParams) -> Result<
             return Err(SuggestError::OtherRig { name: name.clone(), found, expected });
         }
     }
-    for (what, value, least) in
-        [("the length", params.length, f64::MIN_POSITIVE), ("the coupling", params.coupling, 0.0)]
-    {
-        if !(value.is_finite() && value >= least) {
-            return Err(SuggestError::Parameter { what, value });
-        }
-    }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::numeric::{Matrix, invert};
-
-    /// Conditioning one by one is the Schur complement, computed at once.
-    #[test]
-    fn knowing_values_one_by_one_is_the_schur_complement() {
-        let count = 5;
-        let at = |i: usize| 0.7 * i as f64 + 0.1 * (i * i) as f64;
-        let value = |a: usize, b: usize| (-(at(a) - at(b)).powi(2)).exp() + if a == b { 0.3 } else { 0.0 };
-        let full: Vec<f64> = (0..count * count).map(|k| value(k / count, k % count)).collect();
-        let noise = [0.02, 0.05];
-        let mut found = full.clone();
-        condition_on(&mut found, count, 0, noise[0]);
-        condition_on(&mut found, count, 1, noise[1]);
-        let known = Matrix::from_fn(2, 2, |a, b| value(a, b) + if a == b { noise[a] } else { 0.0 });
-        let inverse = invert(&known).matrix;
-        for a in 2..count {
-            for b in 2..count {
-                let mut expected = value(a, b);
-                for i in 0..2 {
-                    for j in 0..2 {
-                        expected -= value(a, i) * inverse[(i, j)] * value(j, b);
-                    }
-                }
-                assert!((found[a * count + b] - expected).abs() < 1e-12, "{a}, {b}");
-            }
-        }
-    }
 }

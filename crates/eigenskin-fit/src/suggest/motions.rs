@@ -52,13 +52,6 @@ impl Motions {
     pub fn same_as(&self, other: &Self) -> bool {
         (0..self.0.len()).all(|mover| self.distance(other, mover) <= 1e-5)
     }
-
-    /// How alike two poses move a mover: zero at rest, growing with the motions, falling off with
-    /// their distance.
-    pub fn likeness(&self, other: &Self, mover: usize, length: f64) -> f64 {
-        let far = self.distance(other, mover) / length;
-        self.size_of(mover) * other.size_of(mover) * (-0.5 * far * far).exp()
-    }
 }
 
 fn norm(values: &[f64; 6]) -> f64 {

@@ -105,7 +105,7 @@ fn methods_come_back() {
 #[test]
 fn other_settings_come_back() {
     again(&SolveWeightsParams { influences: 8, smooth: 0.5 });
-    again(&SuggestParams { count: 3, ..SuggestParams::default() });
+    again(&SuggestParams { count: 3 });
     again(&InversionParams { most_calls: 50, ..InversionParams::default() });
     again(&Limits { targets: Some(32), bytes: None, error: Some(0.1) });
     again(&MirrorParams {

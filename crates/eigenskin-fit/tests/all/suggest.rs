@@ -4,20 +4,23 @@
 use std::sync::Arc;
 
 use eigenskin_characters::arm;
-use eigenskin_characters::truth::SweptSkin;
+use eigenskin_characters::truth::{SweptSkin, coupled_bulge};
 use eigenskin_core::articulation::NamedPose;
 use eigenskin_core::examples::{Example, ExampleSet};
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::mesh::Mesh;
 use eigenskin_core::mover::Mover;
+use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Unwatched;
 use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::suggest::{NearestPose, SuggestError, SuggestParams, suggest_poses};
+use eigenskin_fit::suggest::{
+    KnownPoses, NearestPose, Outlook, SuggestError, SuggestParams, choose_poses, outlook, suggest_poses,
+};
 
 fn params(count: usize) -> SuggestParams {
-    SuggestParams { count, ..SuggestParams::default() }
+    SuggestParams { count }
 }
 
 #[test]
@@ -34,6 +37,21 @@ fn what_no_example_moves_comes_first_and_nothing_twice() {
     // Each gain is the best that was left, so they fall but for what they have in common.
     assert!(all[0].gain >= all[1].gain && all[1].gain >= all[4].gain);
     assert_eq!(all, suggest_poses(&arm.rig, None, &candidates, &params(100), &Unwatched).unwrap());
+
+    // One example moves nothing of most patches; all figures are numbers all the same.
+    let one = candidates[0].clone();
+    let skin = SweptSkin::new(&arm);
+    let example = Example {
+        positions: skin.shape(&one.pose),
+        name: one.name,
+        pose: one.pose,
+        normals: None,
+        inverted: None,
+    };
+    let set = ExampleSet::new(arm.rig.clone(), vec![example]).unwrap();
+    let after_one = suggest_poses(&arm.rig, Some(&set), &candidates, &params(100), &Unwatched).unwrap();
+    assert!(after_one.iter().all(|s| s.expected_error.is_finite() && s.gain.is_finite()));
+    assert!(after_one.iter().filter_map(|s| s.leave_one_out).all(f64::is_finite));
 
     // With examples of one joint at hand, the next pose moves another.
     let skin = SweptSkin::new(&arm);
@@ -122,6 +140,80 @@ fn controls_are_suggested_and_bad_input_is_named() {
     let mut other = candidates[1].clone();
     other.pose.controls.push(1.0);
     assert!(matches!(error(&[other], &params(1)), SuggestError::OtherRig { found: 3, expected: 2, .. }));
-    let flat = SuggestParams { length: 0.0, ..SuggestParams::default() };
-    assert!(matches!(error(&candidates, &flat), SuggestError::Parameter { .. }));
+    let many = vec![candidates[1].clone(); 1001];
+    assert_eq!(error(&many, &params(1)), SuggestError::TooManyCandidates { found: 1001, limit: 1000 });
+}
+
+#[test]
+fn chosen_poses_tell_something_new_and_are_always_the_same() {
+    let arm = arm(600).unwrap();
+    let articulation = arm.articulation();
+    let poses = |angles: &[_]| -> Vec<Pose> {
+        articulation.poses(angles).into_iter().map(|named| named.pose).collect()
+    };
+    let planned = poses(&articulation.sweeps(3, 0.0));
+    let mut candidates = poses(&articulation.random(20, 0.75, 3));
+    // One that is planned, one that was there before, and one where nothing moves.
+    candidates.extend([planned[0].clone(), candidates[4].clone(), arm.rig.rest_pose()]);
+    let choose =
+        |count| choose_poses(&arm.rig, KnownPoses::Planned(&planned), &candidates, count, &Unwatched);
+    let all = choose(100).unwrap();
+    assert_eq!(all, choose(100).unwrap());
+    assert_eq!(all[..7], choose(7).unwrap());
+    let mut sorted = all.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, (0..candidates.len()).collect::<Vec<_>>());
+    // Rest says nothing; what is planned or chosen says little. Of two equal ones the first comes first.
+    let place = |pose: usize| all.iter().position(|&chosen| chosen == pose).unwrap();
+    assert_eq!(all[22], 22);
+    assert!(place(20) > 10 && place(21) > place(4) + 3, "{all:?}");
+}
+
+/// A pose that has an example tells less than others do.
+#[test]
+fn more_poses_are_other_poses() {
+    let arm = arm(600).unwrap();
+    let articulation = arm.articulation();
+    let named = articulation.poses(&articulation.random(12, 0.75, 3));
+    let example = |named: &NamedPose| Example {
+        name: named.name.clone(),
+        positions: coupled_bulge(&arm, &named.pose),
+        pose: named.pose.clone(),
+        normals: None,
+        inverted: None,
+    };
+    let set = ExampleSet::new(arm.rig.clone(), named[..8].iter().map(example).collect()).unwrap();
+    let candidates: Vec<Pose> = named.iter().map(|named| named.pose.clone()).collect();
+    let chosen = choose_poses(&arm.rig, KnownPoses::Examples(&set), &candidates, 2, &Unwatched).unwrap();
+    assert!(chosen.iter().all(|&pose| pose >= 8), "{chosen:?}");
+}
+
+#[test]
+fn the_outlook_is_what_leaving_out_shows() {
+    let arm = arm(600).unwrap();
+    let articulation = arm.articulation();
+    let set = |angles: &[_]| {
+        let example = |named: NamedPose| Example {
+            positions: coupled_bulge(&arm, &named.pose),
+            name: named.name,
+            pose: named.pose,
+            normals: None,
+            inverted: None,
+        };
+        let examples = articulation.poses(angles).into_iter().map(example).collect();
+        ExampleSet::new(arm.rig.clone(), examples).unwrap()
+    };
+    let mut angles = articulation.sweeps(4, 0.0);
+    assert_eq!(outlook(&set(&angles), &Unwatched).unwrap(), None);
+    angles.extend(articulation.random(24, 0.75, 3));
+    let found = outlook(&set(&angles), &Unwatched).unwrap().unwrap();
+    assert_eq!(found.poses, 24);
+    // The more are known, the less is left.
+    assert!(0.0 < found.with_all && found.with_all < found.with_half && found.with_half < 1.0, "{found:?}");
+    assert!(found.with_more(0) == found.with_all && found.with_more(24) < found.with_all);
+    let twice = found.with_all * found.with_all / found.with_half;
+    assert!((found.with_more(24) / twice - 1.0).abs() < 1e-12);
+    // What did not help before is not expected to help.
+    let flat = Outlook { poses: 10, with_half: 0.2, with_all: 0.3 };
+    assert_eq!(flat.with_more(10), 0.3);
 }

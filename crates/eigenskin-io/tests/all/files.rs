@@ -34,6 +34,7 @@ fn a_simulation_travels_with_its_set() {
             })
             .collect(),
         dropped: vec![DroppedPose { name: "fist".into(), reason: "\"too\" deep".into() }],
+        settings: Some(serde_json::json!({ "poses": { "seed": 7 } })),
     };
     let folder = tempfile::tempdir().unwrap();
     let [simulated, plain] = ["simulated.glb", "plain.glb"].map(|name| folder.path().join(name));

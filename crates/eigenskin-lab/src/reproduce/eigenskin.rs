@@ -68,7 +68,6 @@ pub fn run(args: &Args, output: &Output) -> Result<()> {
     let settings = HandSettings {
         per_degree: args.per_degree,
         between: false,
-        coupled: 0,
         multi_joint_poses: 0,
         validation_poses: args.validation_poses,
         named_poses: !args.no_named_poses,

@@ -108,6 +108,7 @@ fn simulated(args: &Args, character: &Character, output: &Output) -> Result<(Exa
         ranges: None,
         jobs: jobs_of_poses(&character.rig, &poses, Purpose::Training),
         held_out,
+        before: None,
     };
     let file = RigFile::from_rig(character.rig.clone(), "hand")?;
     let tissue = TissueSettings { max_cells: args.max_cells, contact: false, ..TissueSettings::default() };

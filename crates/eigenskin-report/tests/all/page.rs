@@ -435,6 +435,7 @@ fn simulations_are_told_with_every_pose() {
         contact: true,
         poses,
         dropped,
+        settings: None,
     };
     let training = record(vec![pose("a", 0.98, 0.25, 0.0), pose("b", 1.004, 0.75, 0.011)], vec![]);
     let dropped = vec![DroppedPose { name: NASTY.into(), reason: "its volume is 90.0 % of rest".into() }];

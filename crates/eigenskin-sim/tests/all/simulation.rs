@@ -23,8 +23,8 @@ use eigenskin_sim::simulation::{JobResult, Simulation, SimulationError, Simulati
 /// knuckle bent and turned aside at once.
 fn coarse_hand() -> (Simulation, Vec<Job>) {
     let hand = hand(3500).unwrap();
-    let sampling = SamplingParams { per_degree: 4, together: 0, validation: 0, ..SamplingParams::default() };
-    let all = jobs(Articulation { rig: &hand.rig, degrees: &hand.degrees_of_freedom }, &sampling);
+    let sampling = SamplingParams { per_degree: 4, validation: 0, ..SamplingParams::default() };
+    let all = jobs(Articulation { rig: &hand.rig, degrees: &hand.degrees_of_freedom }, &sampling, &[]);
     let mut params = SimulationParams::default();
     params.tissue.fill.most_cells = 1_200;
     let simulation = Simulation::new(hand.rig.clone(), &all, &[], &params, &Unwatched).unwrap();
@@ -169,7 +169,7 @@ fn a_hand_with_holes_is_bent_and_learnt_like_a_whole_one() {
     let sampling = SamplingParams {
         per_degree: 2,
         corner_shares: Vec::new(),
-        together: 0,
+
         validation: 3,
         ..SamplingParams::default()
     };
@@ -177,7 +177,7 @@ fn a_hand_with_holes_is_bent_and_learnt_like_a_whole_one() {
     params.tissue.fill.most_cells = 1_200;
     let rigs = [whole.rig.clone(), Arc::new(hand_with_holes(&whole.rig))];
     let [of_whole, of_holes] = rigs.map(|rig| {
-        let jobs = jobs(Articulation { rig: &rig, degrees: &whole.degrees_of_freedom }, &sampling);
+        let jobs = jobs(Articulation { rig: &rig, degrees: &whole.degrees_of_freedom }, &sampling, &[]);
         let simulation = Simulation::new(rig.clone(), &jobs, &[], &params, &Unwatched).unwrap();
         let results = with_threads(&simulation, &jobs, 2);
         let set = |purpose: Purpose| {

@@ -5,12 +5,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::arm;
+use eigenskin::gltf::ReadOptions;
 use eigenskin::gltf::RigFile;
+use eigenskin::io::{read_example_list, write_examples};
 use eigenskin::jobs::simulate::{
     JointAxis, JointRange, JointRanges, PartsError, PartsStore, PoseSettings, Simulate, SimulateError,
-    SimulateSettings, TissueSettings, WantedPoses,
+    SimulateInputs, SimulateSettings, TissueSettings, WantedPoses,
 };
+use eigenskin::pose::Pose;
 use eigenskin::progress::{Cancelled, Progress, Step, Unwatched};
+use eigenskin::rig_source::RigSource;
 use eigenskin::sim::jobs::Purpose;
 use serde_json::{Value, json};
 
@@ -138,7 +142,7 @@ fn work_that_is_ended_leaves_whole_jobs_to_go_on_with() {
     job.settings.threads = Some(1);
     assert!(matches!(job.run(&EndsAt::step(1)), Err(SimulateError::Cancelled(_))));
 
-    let plan = job.plan(job.jobs().unwrap(), &Unwatched).unwrap();
+    let plan = job.plan(job.jobs(&Unwatched).unwrap(), &Unwatched).unwrap();
     let store = PartsStore::create(path("whole.parts"), &plan).unwrap();
     let patient = EndsAt::step(usize::MAX);
     let whole = plan.run(Some(&store), &patient).unwrap();
@@ -181,7 +185,7 @@ fn work_that_is_ended_leaves_whole_jobs_to_go_on_with() {
 fn a_store_belongs_to_one_plan() {
     let folder = tempfile::tempdir().unwrap();
     let mut job = bent_arm();
-    let plan = job.plan(job.jobs().unwrap(), &Unwatched).unwrap();
+    let plan = job.plan(job.jobs(&Unwatched).unwrap(), &Unwatched).unwrap();
     let store = PartsStore::create(folder.path().join("parts"), &plan).unwrap();
     assert!(matches!(
         plan.run_job(3, &store, &Unwatched),
@@ -191,7 +195,100 @@ fn a_store_belongs_to_one_plan() {
     assert_eq!(serde_json::to_value(&solved).unwrap(), json!({ "job": 2, "poses": 1, "failed": 0 }));
     assert_eq!(names(&folder.path().join("parts")), ["job-0002.glb", "job-0002.json", "plan.json"]);
     job.settings.tissue.poisson = 0.4;
-    let other = job.plan(job.jobs().unwrap(), &Unwatched).unwrap();
+    let other = job.plan(job.jobs(&Unwatched).unwrap(), &Unwatched).unwrap();
     let refused = PartsStore::open(folder.path().join("parts"), &other).unwrap_err();
     assert!(matches!(refused, PartsError::OtherSettings { .. }), "{refused}");
+}
+
+/// Elbow and hand of the built-in arm bend, to one pose on each side and to four of both.
+fn arm_of_two_joints() -> Simulate {
+    let range = |axis, lowest, highest| vec![JointRange { axis, lowest, highest }];
+    let mut job = bent_arm();
+    job.settings.poses = PoseSettings {
+        per_degree: 2,
+        multi_joint_poses: 4,
+        validation_poses: 2,
+        ranges: JointRanges::from([
+            ("forearm".to_string(), range(JointAxis::Flex, 0.0, 70.0)),
+            ("hand".to_string(), range(JointAxis::X, -20.0, 30.0)),
+        ]),
+        locked: ["upper-arm", "forearm-twist"].map(String::from).into(),
+        ..PoseSettings::default()
+    };
+    job
+}
+
+#[test]
+fn more_poses_are_added_and_nothing_else_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let mut job = arm_of_two_joints();
+    job.settings.threads = Some(2);
+    let first = job.run(&Unwatched).unwrap();
+    first.write(path("set.glb"), path("validation.glb")).unwrap();
+    let read = |name: &str| read_example_list(path(name), &ReadOptions::default()).unwrap().1;
+
+    let more = |name: &str, count| {
+        let inputs = SimulateInputs {
+            rig: RigSource::new(path(name)),
+            more: Some(count),
+            ..SimulateInputs::default()
+        };
+        Simulate::open(&inputs, SimulateSettings::default()).map(|(job, _)| job)
+    };
+    let again = more("set.glb", 3).unwrap();
+    // As it was simulated before, on as many threads as now.
+    let settings = |job: &Simulate| SimulateSettings { threads: None, ..job.settings.clone() };
+    assert_eq!(settings(&again), settings(&job));
+    let outcome = again.run(&Unwatched).unwrap();
+    assert_eq!(outcome.count(Purpose::Training) + outcome.dropped.len(), 3);
+    assert_eq!((outcome.count(Purpose::Training), outcome.count(Purpose::Validation)), (3, 0));
+    // Into the same file, as the examples are edited.
+    std::fs::copy(path("set.glb"), path("before.glb")).unwrap();
+    let written = outcome.write(path("set.glb"), path("none.glb")).unwrap();
+    assert_eq!((written.training, written.validation), (2 + 2 + 4 + 3, 0));
+    assert_eq!(names(folder.path()), ["before.glb", "set.glb", "validation.glb"]);
+
+    let (old, new) = (read("before.glb"), read("set.glb"));
+    assert_eq!(new.set.len(), old.set.len() + 3);
+    for (kept, before) in new.set.examples().iter().zip(old.set.examples()) {
+        assert_eq!(kept, before, "{}", before.name);
+    }
+    let told = |list: &eigenskin::gltf::ExampleList| list.simulation.clone().unwrap();
+    assert_eq!(told(&new).settings, told(&old).settings);
+    assert_eq!(told(&new).poses[..8], told(&old).poses);
+    let added: Vec<&str> = new.set.examples()[8..].iter().map(|e| e.name.as_str()).collect();
+    assert_eq!(added, ["together-4", "together-5", "together-6"]);
+    assert_eq!(told(&new).poses[8..].iter().map(|p| p.name.as_str()).collect::<Vec<_>>(), added);
+
+    // All poses differ, those to validate with too.
+    let validation = read("validation.glb");
+    let poses: Vec<&Pose> =
+        new.set.examples().iter().chain(validation.set.examples()).map(|e| &e.pose).collect();
+    for (place, pose) in poses.iter().enumerate() {
+        let differs = |other: &&Pose| {
+            let pairs = pose.world_from_joint.iter().zip(&other.world_from_joint);
+            pairs.into_iter().any(|(a, b)| !a.abs_diff_eq(*b, 1e-3))
+        };
+        assert!(poses[..place].iter().all(differs), "{place}");
+    }
+
+    // The next ones are others again.
+    let next = more("set.glb", 2).unwrap().jobs(&Unwatched).unwrap();
+    let stops: Vec<&str> = next.jobs.iter().flat_map(|job| &job.stops).map(|s| s.name.as_str()).collect();
+    assert_eq!(stops, ["together-7", "together-8"]);
+    assert!(next.jobs.iter().all(|job| job.purpose == Purpose::Training));
+
+    // What cannot be gone on with is said.
+    assert!(matches!(more("set.glb", 0), Err(SimulateError::BadSetting { name: "more", .. })));
+    write_examples(path("plain.glb"), &job.file, &old.set.for_rig(job.file.rig()).unwrap()).unwrap();
+    let error = more("plain.glb", 1).unwrap_err().to_string();
+    assert!(error.contains("plain.glb cannot get more poses: it does not say how"), "{error}");
+    eigenskin::io::write_rig(path("rig.glb"), &job.file).unwrap();
+    let error = more("rig.glb", 1).unwrap_err().to_string();
+    assert!(error.contains("rig.glb has no examples to go on with"), "{error}");
+    let mut other = more("set.glb", 1).unwrap();
+    other.settings.tissue.max_cells = 200;
+    let error = other.run(&Unwatched).unwrap_err();
+    assert!(matches!(error, SimulateError::OtherTissue { .. }), "{error}");
 }

@@ -17,7 +17,7 @@ fn poses_are_suggested_until_none_is_left() {
     let arm = arm(600).unwrap();
     let skin = SweptSkin::new(&arm);
     let candidates = arm.single_joint_poses(3);
-    let settings = SuggestParams { count: 2, ..SuggestParams::default() };
+    let settings = SuggestParams { count: 2 };
     let job = Suggest { rig: arm.rig.clone(), examples: None, candidates: candidates.clone(), settings };
     assert!(matches!(job.run(&Stop), Err(SuggestError::Cancelled(_))));
     let first = job.run(&Unwatched).unwrap();
@@ -40,7 +40,7 @@ fn poses_are_suggested_until_none_is_left() {
     let set = ExampleSet::new(arm.rig.clone(), candidates.iter().map(example).collect()).unwrap();
     let known = Suggest { examples: Some(Arc::new(set)), ..job.clone() };
     assert!(known.run(&Unwatched).unwrap().suggestions.is_empty());
-    let none = Suggest { settings: SuggestParams { count: 0, ..job.settings.clone() }, ..job };
+    let none = Suggest { settings: SuggestParams { count: 0 }, ..job };
     assert!(matches!(none.run(&Unwatched), Err(SuggestError::NoCount)));
 }
 
@@ -78,7 +78,7 @@ fn suggestions_are_written_as_poses_and_as_a_clip() {
 
 #[test]
 fn settings_travel_as_json() {
-    let settings = SuggestParams { count: 3, length: 0.5, coupling: 0.2 };
+    let settings = SuggestParams { count: 3 };
     let text = serde_json::to_string(&settings).unwrap();
     assert_eq!(serde_json::from_str::<SuggestParams>(&text).unwrap(), settings);
     assert_eq!(serde_json::from_str::<SuggestParams>("{}").unwrap(), SuggestParams::default());

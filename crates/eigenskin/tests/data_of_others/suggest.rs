@@ -7,7 +7,7 @@ use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::Unwatched;
-use eigenskin_fit::method::{EigenSkinParams, PsdParams, fit_examples};
+use eigenskin_fit::method::{EigenSkinParams, PatchesParams, PsdParams, fit_examples};
 use eigenskin_fit::metrics::evaluate_against;
 use eigenskin_fit::suggest::{SuggestParams, suggest_poses};
 use eigenskin_gltf::ReadOptions;
@@ -30,7 +30,7 @@ fn suggested(train: &ExampleSet, count: usize, round: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = Vec::new();
     while chosen.len() < count {
         let revealed = if chosen.is_empty() { None } else { Some(train.select(&chosen).unwrap()) };
-        let params = SuggestParams { count: round.min(count - chosen.len()), ..SuggestParams::default() };
+        let params = SuggestParams { count: round.min(count - chosen.len()) };
         let found = suggest_poses(train.rig(), revealed.as_ref(), &candidates, &params, &Unwatched).unwrap();
         assert!(!found.is_empty());
         for suggestion in found {
@@ -55,7 +55,10 @@ fn twelve_suggested_poses_are_worth_twenty_random_ones() {
         |name: &str| read_examples(data.join("fem-hand").join(name), &ReadOptions::default()).unwrap().1;
     let (train, held_out) = (read("train.npz"), read("held_out.npz"));
     let held_out = held_out.for_rig(train.rig()).unwrap();
-    let methods: [(&str, Fit); 2] = [
+    let methods: [(&str, Fit); 3] = [
+        ("patches", |set| {
+            fit_examples(set, &Base::default(), &PatchesParams::default().into(), &Unwatched).unwrap().model
+        }),
         ("psd", |set| {
             fit_examples(set, &Base::default(), &PsdParams::default().into(), &Unwatched).unwrap().model
         }),

@@ -17,6 +17,9 @@ const APART: f64 = 1e-3;
 /// The same for fields.
 const FIELDS_APART: f64 = 1e-6;
 
+/// Fields of a patch that are shorter than this, squared, once what the others do is taken away, say nothing.
+const LEAST_SPAN: f64 = 1e-12;
+
 /// Memory for the shapes that fields are fitted to, where the examples are on disk.
 const MOST_BYTES: usize = 1 << 26;
 
@@ -98,6 +101,7 @@ impl PatchBasis {
             }
             basis.normalize();
         }
+        basis.make_orthonormal(shapes, patches);
         Ok(basis)
     }
 
@@ -247,6 +251,43 @@ impl PatchBasis {
                 let size = self.fields[patch].len() / self.per_patch;
                 for k in 0..self.per_patch {
                     self.fields[patch][k * size + place] = fields[block * self.per_patch + k];
+                }
+            }
+        }
+    }
+
+    /// Other fields of the same span: those of a patch are perpendicular and of unit length, the first moves most.
+    /// Else coordinates cancel each other, and what rides on them (normals) is large and rounds badly; and errors of
+    /// a patch's coordinates would not be errors of its skin.
+    ///
+    /// With F = fields, A = coordinates, F·Fᵀ = V·Λ·Vᵀ and R the eigenvectors of what A·V·Λ^½ has as its Gram matrix,
+    /// they are Rᵀ·Λ^−½·Vᵀ·F.
+    fn make_orthonormal(&mut self, shapes: &Shapes, patches: &Patches) {
+        let coordinates = self.coordinates(shapes, patches);
+        let count = self.per_patch;
+        for patch in 0..patches.count() {
+            let fields = Matrix::from_fn(count, 3 * patches.points(patch).len(), |k, column| {
+                self.field(patch, k)[column / 3][column % 3]
+            });
+            let (squares, vectors) = symmetric_eigen(&(&fields * fields.transpose()));
+            let least = LEAST_SPAN * squares.iter().copied().fold(0.0, f64::max);
+            let lengths: Vec<f64> =
+                squares.iter().map(|&square| if square > least { square.sqrt() } else { 0.0 }).collect();
+            let own =
+                Matrix::from_fn(shapes.example_count, count, |e, k| coordinates[(e, patch * count + k)]);
+            let along = &own * &vectors;
+            let along = Matrix::from_fn(shapes.example_count, count, |e, k| along[(e, k)] * lengths[k]);
+            let (_, turns) = symmetric_eigen(&(along.transpose() * &along));
+            let unit = vectors.transpose() * &fields;
+            let unit = Matrix::from_fn(count, unit.ncols(), |k, column| {
+                if lengths[k] > 0.0 { unit[(k, column)] / lengths[k] } else { 0.0 }
+            });
+            let turned = turns.transpose() * &unit;
+            for (k, field) in
+                self.fields[patch].chunks_exact_mut(patches.points(patch).len().max(1)).enumerate()
+            {
+                for (point, value) in field.iter_mut().enumerate() {
+                    *value = DVec3::from_array([0, 1, 2].map(|axis| turned[(k, 3 * point + axis)]));
                 }
             }
         }

@@ -14,7 +14,7 @@ use crate::numeric::Matrix;
 /// Width of the Gaussian, radians.
 const WIDTH: f64 = 1.5;
 /// Joints that turn less than this count as if they turned so far.
-const LEAST_RANGE: f64 = 0.3;
+pub(super) const LEAST_RANGE: f64 = 0.3;
 /// What is tried: how strongly joints act, how much the most relevant ones stand out, and smoothing as a share
 /// of the kernel's mean diagonal.
 const STRENGTHS: [f64; 3] = [0.3, 1.0, 3.0];
@@ -328,7 +328,7 @@ impl JointKernels {
     }
 }
 
-fn phi(distance: f64) -> f64 {
+pub(super) fn phi(distance: f64) -> f64 {
     Kernel::Gaussian.value(distance, WIDTH)
 }
 
@@ -337,12 +337,12 @@ fn centred(group: &FeatureGroup, a: &[f64], b: &[f64]) -> f64 {
     phi(group.distance(a, b)) - phi(group.distance_to_rest(a)) - phi(group.distance_to_rest(b)) + 1.0
 }
 
-fn amounts(relevance: &[f64], strength: f64, power: i32) -> Vec<f64> {
+pub(super) fn amounts(relevance: &[f64], strength: f64, power: i32) -> Vec<f64> {
     relevance.iter().map(|relevance| strength * relevance.powi(power)).collect()
 }
 
 /// Groups that act.
-fn used(amounts: &[f64]) -> impl Iterator<Item = usize> {
+pub(super) fn used(amounts: &[f64]) -> impl Iterator<Item = usize> {
     (0..amounts.len()).filter(|&group| amounts[group] > LEAST_AMOUNT)
 }
 

@@ -37,22 +37,36 @@ pub(super) fn layers(
         let field = basis.field(patch, *component);
         vertices.iter().map(move |&(_, place)| field[place].as_vec3())
     };
+    let mut positions: Vec<Vec3> = basis.kept(patch).iter().flat_map(field).collect();
     let weights = field_weights(coordinates);
-    let normals = if normals && !seen.displacements.normals.is_empty() {
+    let mut normals = if normals && !seen.displacements.normals.is_empty() {
         normal_fields(seen, patches, patch, &weights, progress)?
     } else {
         Vec::new()
     };
+    for fields in [&mut positions, &mut normals] {
+        fields.chunks_exact_mut(vertices.len()).for_each(drop_traces);
+    }
     let name = patches.name(patch);
     let unreached = residual_fields(seen, patches, patch, &weights);
     let layer = Layer {
         name: name.to_string(),
         support: vertices.iter().map(|&(vertex, _)| vertex).collect(),
-        basis: DisplacementBasis { positions: basis.kept(patch).iter().flat_map(field).collect(), normals },
+        basis: DisplacementBasis { positions, normals },
         driver: driver.driver.clone(),
         stage: Stage::BeforeSkinning,
     };
     Ok((layer, residual_layer(unreached, name, &driver.driver)))
+}
+
+/// Sets to zero what is below the rounding of the field's largest value: at the rim of a patch shares fall to 1e-40.
+fn drop_traces(field: &mut [Vec3]) {
+    let least = f32::EPSILON * field.iter().map(|value| value.abs().max_element()).fold(0.0, f32::max);
+    for value in field {
+        if value.abs().max_element() < least {
+            *value = Vec3::ZERO;
+        }
+    }
 }
 
 /// How much of what each example shows goes into each field, `example × component`: the pseudo-inverse of the

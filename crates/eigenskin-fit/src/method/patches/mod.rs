@@ -17,6 +17,7 @@
 
 mod basis;
 mod contacts;
+pub(crate) mod expectation;
 mod kernel;
 mod layers;
 mod params;

@@ -8,6 +8,7 @@ use eigenskin_gltf::RigFile;
 use eigenskin_sim::jobs::{Purpose, SamplingParams, jobs, jobs_of_poses};
 use serde::{Deserialize, Serialize};
 
+use crate::jobs::simulate::choice::Choice;
 use crate::jobs::simulate::{SimulateError, SimulationJobs, SimulationPlan, TissueSettings};
 
 /// Which poses of a hand to simulate, and how finely.
@@ -18,9 +19,7 @@ pub struct HandSettings {
     pub per_degree: usize,
     /// whether the poses half-way between those are simulated too, to test with; default yes
     pub between: bool,
-    /// poses of two neighbouring joints to learn from; default 0
-    pub coupled: usize,
-    /// poses of all joints to learn from: what joints do together; default 16
+    /// poses of all joints to learn from: what joints do together; default 24
     pub multi_joint_poses: usize,
     /// random poses of all joints to test with; default 6
     pub validation_poses: usize,
@@ -39,8 +38,7 @@ impl Default for HandSettings {
         Self {
             per_degree: 4,
             between: true,
-            coupled: 0,
-            multi_joint_poses: 16,
+            multi_joint_poses: 24,
             validation_poses: 6,
             named_poses: true,
             seed: 2002,
@@ -82,23 +80,24 @@ impl HandSettings {
         self.check()?;
         let tissue =
             TissueSettings { max_cells: self.max_cells, contact: self.contact, ..TissueSettings::default() };
-        SimulationPlan::new(file, self.jobs(hand), &tissue, &[], progress)
+        SimulationPlan::new(file, self.jobs(hand, progress)?, &tissue, &[], progress)
     }
 
     /// Each degree of freedom alone, then random and named poses of all joints. Poses between those to
     /// learn from lie on the same ways, where they cost little.
-    fn jobs(&self, hand: &Character) -> SimulationJobs {
+    fn jobs(&self, hand: &Character, progress: &dyn Progress) -> Result<SimulationJobs, SimulateError> {
         let articulation = hand.articulation();
         let sampling = SamplingParams {
             per_degree: self.per_degree,
             corner_shares: Vec::new(),
-            couplings: self.coupled,
-            together: self.multi_joint_poses,
             validation: self.validation_poses,
             seed: self.seed,
             ..SamplingParams::default()
         };
-        let mut wanted = jobs(articulation, &sampling);
+        let (degrees, share) = (articulation.degrees, sampling.validation_share);
+        let choice = Choice { rig: &hand.rig, degrees, share, seed: self.seed };
+        let together = choice.first(self.multi_joint_poses, &sampling, progress)?;
+        let mut wanted = jobs(articulation, &sampling, &together);
         let mut held_out = BTreeSet::new();
         if self.between {
             let between = articulation.sweeps(self.per_degree, 0.5);
@@ -114,6 +113,6 @@ impl HandSettings {
             let named = articulation.poses(&hand.named_angles());
             wanted.extend(jobs_of_poses(&hand.rig, &named, Purpose::Validation));
         }
-        SimulationJobs { ranges: None, jobs: wanted, held_out }
+        Ok(SimulationJobs { ranges: None, jobs: wanted, held_out, before: None })
     }
 }

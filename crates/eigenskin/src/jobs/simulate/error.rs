@@ -1,9 +1,11 @@
 //! Why there is no simulation.
 
+use std::path::PathBuf;
+
 use eigenskin_core::examples::ExamplesError;
 use eigenskin_core::mesh::MeshError;
 use eigenskin_core::progress::Cancelled;
-use eigenskin_io::WriteError;
+use eigenskin_io::{ReadError, WriteError};
 use eigenskin_report::picture::PictureError;
 use eigenskin_sim::ranges::RangeError;
 use eigenskin_sim::simulation::SimulationError;
@@ -19,6 +21,31 @@ pub enum SimulateError {
     /// The rig cannot be read.
     #[error(transparent)]
     Rig(#[from] RigSourceError),
+    /// A set to go on with cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// There is nothing to go on with.
+    #[error("{} has no examples to go on with; give an example set that was simulated", path.display())]
+    NoExamples {
+        /// the file
+        path: PathBuf,
+    },
+    /// A set that cannot be gone on with.
+    #[error("{} cannot get more poses: {problem}; simulate its rig again", path.display())]
+    UnknownSettings {
+        /// the file
+        path: PathBuf,
+        /// what is wrong
+        problem: String,
+    },
+    /// The same settings give other tissue.
+    #[error("the examples were simulated in other tissue ({before}, now {now}); simulate all of them again")]
+    OtherTissue {
+        /// what the set says
+        before: String,
+        /// what there is
+        now: String,
+    },
     /// The poses to simulate cannot be read, or are of another character.
     #[error(transparent)]
     Poses(#[from] ExampleSourceError),

@@ -1,9 +1,12 @@
 //! What came out of a simulation: poses to keep, poses to drop, and how good they are.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use eigenskin_core::examples::{Example, ExampleSet};
-use eigenskin_gltf::{self as gltf, PoseRecord, RigFile, SimulationRecord};
+use eigenskin_core::progress::Progress;
+use eigenskin_fit::suggest::{Outlook, outlook};
+use eigenskin_gltf::{self as gltf, ExampleList, PoseRecord, RigFile, SimulationRecord};
 use eigenskin_sim::jobs::Purpose;
 use eigenskin_sim::material::Model;
 use eigenskin_sim::quality::{PoseQuality, QualityLimits};
@@ -33,6 +36,9 @@ pub struct SimulateOutcome {
     /// what all sets say of the simulation, without their poses
     #[serde(skip)]
     tissue: SimulationRecord,
+    /// examples that those to learn from are added to
+    #[serde(skip)]
+    before: Option<Arc<ExampleList>>,
 }
 
 /// A pose that is good enough.
@@ -99,7 +105,8 @@ impl SimulateOutcome {
         }
         let poses = results.iter().flat_map(|result| &result.poses).map(SolvedPose::of).collect();
         let file = plan.file.clone();
-        Self { plan: plan.facts(), seconds, dropped, poses, kept, file, tissue: tissue_of(plan) }
+        let before = plan.jobs.before.clone();
+        Self { plan: plan.facts(), seconds, dropped, poses, kept, file, tissue: tissue_of(plan), before }
     }
 
     /// The rig, with the file that examples are written into.
@@ -142,24 +149,51 @@ impl SimulateOutcome {
         }
     }
 
-    /// Writes the poses to learn from and, where there are any, those to validate with.
+    /// All examples to learn from: those that were there before, as they were, then the kept poses.
+    pub fn training(&self) -> Result<ExampleList, SimulateError> {
+        let new = self.examples(|of, _| of == Purpose::Training)?;
+        let record = self.record(|of, _| of == Purpose::Training);
+        let Some(before) = &self.before else {
+            return Ok(ExampleList { simulation: Some(record), ..ExampleList::new(new) });
+        };
+        let examples = before.set.examples().iter().chain(new.examples()).cloned().collect();
+        let mut list = ExampleList {
+            set: ExampleSet::new(before.set.rig().clone(), examples)?,
+            muted: before.muted.clone(),
+            simulation: before.simulation.clone(),
+        };
+        if let Some(told) = &mut list.simulation {
+            told.poses.extend(record.poses);
+            told.dropped.extend(record.dropped);
+        }
+        Ok(list)
+    }
+
+    /// What more poses of all joints would buy; `None` where too few of the examples to learn from move several
+    /// joints. Takes seconds.
+    pub fn outlook(&self, progress: &dyn Progress) -> Result<Option<Outlook>, SimulateError> {
+        let list = self.training()?;
+        let heard: Vec<usize> =
+            (0..list.set.len()).filter(|&e| !list.is_muted(&list.set.examples()[e].name)).collect();
+        Ok(outlook(&list.set.select(&heard)?, progress)?)
+    }
+
+    /// Writes the poses to learn from, with the examples that they are added to, and those to validate with, where
+    /// there are any.
     pub fn write(
         &self,
         examples: impl AsRef<Path>,
         validation: impl AsRef<Path>,
     ) -> Result<WrittenExamples, SimulateError> {
-        let write = |path: &Path, purpose: Purpose| -> Result<usize, SimulateError> {
-            let set = self.examples(|of, _| of == purpose)?;
-            let record = self.record(|of, _| of == purpose);
-            eigenskin_io::write_simulated_examples(path, &self.file, &set, &record)?;
-            Ok(set.len())
-        };
-        let training = write(examples.as_ref(), Purpose::Training)?;
-        let validation = match self.count(Purpose::Validation) {
-            0 => 0,
-            _ => write(validation.as_ref(), Purpose::Validation)?,
-        };
-        Ok(WrittenExamples { training, validation })
+        let list = self.training()?;
+        eigenskin_io::write_example_list(examples, &self.file, &list)?;
+        if self.count(Purpose::Validation) == 0 {
+            return Ok(WrittenExamples { training: list.set.len(), validation: 0 });
+        }
+        let set = self.examples(|of, _| of == Purpose::Validation)?;
+        let record = self.record(|of, _| of == Purpose::Validation);
+        eigenskin_io::write_simulated_examples(validation, &self.file, &set, &record)?;
+        Ok(WrittenExamples { training: list.set.len(), validation: set.len() })
     }
 }
 
@@ -180,7 +214,7 @@ pub(super) fn example(pose: &SimulatedPose) -> Example {
     }
 }
 
-fn tissue_of(plan: &SimulationPlan) -> SimulationRecord {
+pub(super) fn tissue_of(plan: &SimulationPlan) -> SimulationRecord {
     let tissue = plan.simulation.tissue();
     let lattice = &tissue.filling.lattice;
     SimulationRecord {
@@ -197,6 +231,7 @@ fn tissue_of(plan: &SimulationPlan) -> SimulationRecord {
         contact: plan.params.contact.is_some(),
         poses: Vec::new(),
         dropped: Vec::new(),
+        settings: plan.settings.clone(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 use eigenskin_core::progress::{Cancelled, Progress};
-use eigenskin_gltf::RigFile;
+use eigenskin_gltf::{RigFile, SimulationRecord};
 use eigenskin_io::WriteError;
 use eigenskin_sim::calculix;
 use eigenskin_sim::jobs::Job;
@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::parts::{PartsError, PartsStore, SolvedJob};
 use super::settings::TissueSettings;
-use super::{SimulateError, SimulateOutcome, SimulationJobs, fingerprint};
+use super::{SimulateError, SimulateOutcome, SimulationJobs, fingerprint, outcome};
 
 /// A character filled with tissue, and its jobs.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct SimulationPlan {
     pub(super) exclude: Vec<String>,
     /// threads that solve; default one per core
     pub threads: Option<usize>,
+    /// what sets say of the settings, so that they can be gone on with
+    pub(super) settings: Option<serde_json::Value>,
 }
 
 /// What is going to be done. Serialises with the names that results have.
@@ -70,7 +72,23 @@ impl SimulationPlan {
         let excluded = excluded_vertices(&file, exclude)?;
         let params = tissue.params();
         let simulation = Simulation::new(file.rig().clone(), &jobs.jobs, &excluded, &params, progress)?;
-        Ok(Self { file, jobs, simulation, params, exclude: exclude.to_vec(), threads: None })
+        let plan =
+            Self { file, jobs, simulation, params, exclude: exclude.to_vec(), threads: None, settings: None };
+        plan.check_tissue()?;
+        Ok(plan)
+    }
+
+    /// Examples of other tissue are not gone on with.
+    fn check_tissue(&self) -> Result<(), SimulateError> {
+        let Some(before) = self.jobs.before.as_ref().and_then(|list| list.simulation.as_ref()) else {
+            return Ok(());
+        };
+        let told = |record: &SimulationRecord| {
+            let SimulationRecord { cubes, unknowns, bones, poisson, .. } = record;
+            format!("{cubes} cells, {unknowns} unknowns, {bones} bones, Poisson's ratio {poisson}")
+        };
+        let (before, now) = (told(before), told(&outcome::tissue_of(self)));
+        if before == now { Ok(()) } else { Err(SimulateError::OtherTissue { before, now }) }
     }
 
     /// The poses, as jobs.

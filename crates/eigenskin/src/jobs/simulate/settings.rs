@@ -32,9 +32,7 @@ pub struct PoseSettings {
     pub per_degree: usize,
     /// whether there are poses that turn a joint about two axes at once; default yes
     pub corners: bool,
-    /// poses that turn two neighbouring joints at once; default 0
-    pub coupled: usize,
-    /// poses of all joints, to learn what joints do together; default 24
+    /// poses of all joints, to learn what joints do together: of many random ones those that tell most; default 24
     pub multi_joint_poses: usize,
     /// random poses of all joints, to validate with; default 25
     pub validation_poses: usize,
@@ -68,13 +66,11 @@ pub struct TissueSettings {
 
 impl Default for PoseSettings {
     fn default() -> Self {
-        let SamplingParams { per_degree, couplings, together, validation, seed, .. } =
-            SamplingParams::default();
+        let SamplingParams { per_degree, validation, seed, .. } = SamplingParams::default();
         Self {
             per_degree,
             corners: true,
-            coupled: couplings,
-            multi_joint_poses: together,
+            multi_joint_poses: 24,
             validation_poses: validation,
             seed,
             ranges: JointRanges::new(),
@@ -120,8 +116,6 @@ impl PoseSettings {
         SamplingParams {
             per_degree: self.per_degree,
             corner_shares: if self.corners { default.corner_shares } else { Vec::new() },
-            couplings: self.coupled,
-            together: self.multi_joint_poses,
             validation: self.validation_poses,
             seed: self.seed,
             ..default
