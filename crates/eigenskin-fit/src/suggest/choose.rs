@@ -27,15 +27,18 @@ pub enum KnownPoses<'a> {
 /// the choice; equal input gives equal output.
 ///
 /// ```
+/// use eigenskin_core::articulation::NamedAngles;
 /// use eigenskin_core::pose::Pose;
 /// use eigenskin_core::progress::Unwatched;
 /// use eigenskin_fit::suggest::{KnownPoses, choose_poses};
 ///
 /// let arm = eigenskin_characters::arm(300)?;
 /// let articulation = arm.articulation();
-/// let poses = |angles| articulation.poses(angles).into_iter().map(|named| named.pose).collect::<Vec<Pose>>();
-/// let planned = poses(&articulation.sweeps(4, 0.0));
-/// let candidates = poses(&articulation.random(50, 0.75, 1));
+/// let poses = |angles: Vec<NamedAngles>| -> Vec<Pose> {
+///     articulation.poses(&angles).into_iter().map(|named| named.pose).collect()
+/// };
+/// let planned = poses(articulation.sweeps(4, 0.0));
+/// let candidates = poses(articulation.random(50, 0.75, 1));
 /// let chosen = choose_poses(&arm.rig, KnownPoses::Planned(&planned), &candidates, 5, &Unwatched)?;
 /// assert_eq!(chosen.len(), 5);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
