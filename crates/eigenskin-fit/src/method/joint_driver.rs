@@ -116,14 +116,20 @@ pub(super) fn example_range(values: &[f64], component_count: usize, margin: f64)
     clamp_beyond(lowest.into_iter().zip(highest), |low, high| margin * (high - low))
 }
 
-/// The joint's rotation by geodesic angle (§2.4), its translation where some pose has any.
+/// The joint's rotation by geodesic angle (§2.4), its translation where some pose has any; a control in the range
+/// that the poses give it, so that its unit changes nothing.
 pub(crate) fn feature_groups<'a>(
     rig: &Rig,
     mover: Mover,
     mut poses: impl Iterator<Item = &'a Pose>,
 ) -> Vec<FeatureGroup> {
     match mover {
-        Mover::Control(control) => vec![FeatureGroup::control(control, rig.controls()[control].default)],
+        Mover::Control(control) => {
+            let rest = rig.controls()[control].default;
+            let range = poses.map(|pose| (pose.controls[control] - rest).abs()).fold(0.0, f64::max);
+            let scale = FeatureScale::One(if range > 0.0 { 1.0 / range } else { 1.0 });
+            vec![FeatureGroup::control(control, rest).scaled(scale)]
+        }
         Mover::Joint(joint) => {
             let translates = poses.any(|pose| {
                 let motion = pose.motion_of(rig.skeleton(), joint);

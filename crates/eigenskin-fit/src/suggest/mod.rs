@@ -198,6 +198,11 @@ pub fn suggest_poses(
             Ok(is_new(motions))
         })
         .collect::<Result<_, Cancelled>>()?;
+    let furthest = |place: usize| {
+        let sizes = known_motions.iter().chain(&free).map(|motions| motions.size_of(place));
+        sizes.fold(f64::MIN_POSITIVE, f64::max)
+    };
+    let ranges: Vec<f64> = (0..movers.len()).map(furthest).collect();
     let root_mean = |sum: f64| (sum.max(0.0) / expectation.point_count() as f64).sqrt();
     let mut chosen: Vec<usize> = Vec::new();
     let mut suggestions = Vec::new();
@@ -211,7 +216,8 @@ pub fn suggest_poses(
             .iter()
             .zip(known_names.iter().copied())
             .chain(chosen.iter().map(|&c: &usize| (&free[c], candidates[c].name.as_str())));
-        let energy = |place: usize| expectation.energy_of(movers[place]);
+        // Energies are those at the end of the range.
+        let energy = |place: usize| expectation.energy_of(movers[place]) / ranges[place].powi(2);
         let (place, nearest) = reason(&free[candidate], others, energy);
         suggestions.push(Suggestion {
             candidate,
@@ -234,6 +240,7 @@ pub fn suggest_poses(
 }
 
 /// The mover that makes a pose worth while (its place), and the pose among `others` that moves it most alike.
+/// `energy` is what a mover does to the skin, over its motion squared.
 fn reason<'a>(
     motions: &Motions,
     others: impl Iterator<Item = (&'a Motions, &'a str)>,

@@ -27,3 +27,4 @@ mod style;
 mod suggest;
 mod support;
 mod transfer;
+mod units;

@@ -60,7 +60,7 @@ fn chart(learnt: &PatchesReport) -> DotChart {
 
 fn table(learnt: &PatchesReport) -> Markup {
     html! {
-        div.scroll role="region" aria-label="Patches of the skin" tabindex="0" {
+        div.scroll role="region" aria-label="What drives each patch" tabindex="0" {
             table.names {
                 caption {
                     "Patches, each named after the joint that holds most of it"
