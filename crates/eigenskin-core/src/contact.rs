@@ -135,6 +135,7 @@ impl CapsulePair {
         between * (depth / between.length().max(self.softness))
     }
 
+    /// As [`pressed`](Self::pressed), beyond a known depth at rest. Of bones that are far apart the way is zero too.
     fn pressed_beyond(
         &self,
         at_rest: f64,

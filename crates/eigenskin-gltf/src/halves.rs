@@ -15,7 +15,7 @@
 //! scale is not more than keeps it within: weights may be below 0 and above 1 in the file too.
 //!
 //! Scales are rounded **up to a power of two**: scaling by it is exact in `f32`, so reading a file gives
-//! back the basis bit for bit.
+//! back the basis bit for bit (but for numbers below 1e-38, which are nothing).
 
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::model::{Layer, Model, Stage};
@@ -205,9 +205,9 @@ mod tests {
     fn traces_do_not_decide_the_scale() {
         let linear = Interpolant::Linear { coefficients: vec![0.003] };
         let mut layer = model(linear, Clamp::None, 1).layers()[0].clone();
-        for (trace, scale) in [(0.0, 1.0 / 256.0), (f32::from_bits(1), 1.0 / 256.0), (1e30, 1.0 / 256.0)] {
+        for trace in [0.0, f32::from_bits(1), 1e30] {
             layer.basis.positions = vec![Vec3::new(0.5, trace, 0.0)];
-            assert_eq!(scale_for(0.003, &layer, 0, None), scale, "{trace:e}");
+            assert_eq!(scale_for(0.003, &layer, 0, None), 1.0 / 256.0, "{trace:e}");
         }
         // Bits of ordinary numbers are kept.
         layer.basis.positions = vec![Vec3::new(3e-38, 0.0, 0.0)];

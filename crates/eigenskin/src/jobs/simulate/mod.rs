@@ -187,16 +187,16 @@ impl Simulate {
         let given = given_ranges(&settings.ranges, &settings.locked)?;
         let found = ranges(rig, &given, settings.range_share)?;
         // As far as the poses to validate with go: beyond, most of a character touches itself.
-        let share = settings.sampling().validation_share;
+        let sampling = settings.sampling();
+        let share = sampling.validation_share;
         let choice = Choice { rig, degrees: &found.degrees, share, seed: settings.seed };
-        let mut sampling = settings.sampling();
-        let (together, before) = if let WantedPoses::More { examples, count } = &self.poses {
-            let nothing =
+        let (sampling, together, before) = if let WantedPoses::More { examples, count } = &self.poses {
+            let nothing_else =
                 SamplingParams { per_degree: 0, corner_shares: Vec::new(), validation: 0, ..sampling };
-            sampling = nothing;
-            (choice.more(*count, examples, progress)?, Some(examples.clone()))
+            (nothing_else, choice.more(*count, examples, progress)?, Some(examples.clone()))
         } else {
-            (choice.first(settings.multi_joint_poses, &sampling, progress)?, None)
+            let together = choice.first(settings.multi_joint_poses, &sampling, progress)?;
+            (sampling, together, None)
         };
         let jobs = jobs(Articulation { rig, degrees: &found.degrees }, &sampling, &together);
         Ok(SimulationJobs { ranges: Some(found), jobs, held_out: BTreeSet::new(), before })
