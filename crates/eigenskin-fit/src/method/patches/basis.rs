@@ -20,6 +20,9 @@ const FIELDS_APART: f64 = 1e-6;
 /// Fields of a patch that are shorter than this, squared, once what the others do is taken away, say nothing.
 const LEAST_SPAN: f64 = 1e-12;
 
+/// Points that hardly move count as if they did this share of what all do on average.
+const LEAST_MOTION: f64 = 1e-3;
+
 /// Memory for the shapes that fields are fitted to, where the examples are on disk.
 const MOST_BYTES: usize = 1 << 26;
 
@@ -45,6 +48,18 @@ pub(super) fn shapes(seen: &Observations) -> Result<Shapes, StoreError> {
 }
 
 impl Shapes {
+    /// How much each point moves, `point`: the mean square of what it does, and at least a small share of the mean
+    /// over all points.
+    pub fn motion(&self) -> Vec<f64> {
+        let square = |point: usize| {
+            (0..self.example_count).map(|example| self.at(example, point).length_squared()).sum::<f64>()
+        };
+        let squares: Vec<f64> = (0..self.point_count).map(square).collect();
+        let mean = squares.iter().sum::<f64>() / self.point_count.max(1) as f64;
+        let least = if mean > 0.0 { LEAST_MOTION * mean } else { 1.0 };
+        squares.into_iter().map(|square| square.max(least)).collect()
+    }
+
     /// What a point does in an example.
     fn at(&self, example: usize, point: usize) -> DVec3 {
         self.values[example * self.point_count + point].as_dvec3()

@@ -103,7 +103,9 @@ impl Expectation {
             merged: Vec::new(),
         };
         let things = moving_things(&seen);
-        let patches = Patches::find(&seen, &PatchesParams::default(), progress)?;
+        // All of the skin counts: what will move is not known yet.
+        let even = vec![1.0; seen.displacements.points.group_count()];
+        let patches = Patches::find(&seen, &even, &PatchesParams::default(), progress)?;
         let (mut groups, mut mover_of) = (Vec::new(), Vec::new());
         for (place, thing) in things.iter().enumerate() {
             groups.extend(thing.groups.iter().cloned());

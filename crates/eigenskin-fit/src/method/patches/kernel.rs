@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::contacts::{TouchingPair, touching_pairs};
 use super::ridge::Ridge;
+use super::selection::{Choice, Touch};
 use crate::displacements::Observations;
 use crate::drivers::clamp_beyond;
 use crate::method::moving_things::MovingThing;
@@ -15,24 +16,6 @@ use crate::numeric::Matrix;
 const WIDTH: f64 = 1.5;
 /// Joints that turn less than this count as if they turned so far.
 pub(super) const LEAST_RANGE: f64 = 0.3;
-/// What is tried: how strongly joints act, how much the most relevant ones stand out, and smoothing as a share
-/// of the kernel's mean diagonal.
-const STRENGTHS: [f64; 3] = [0.3, 1.0, 3.0];
-const POWERS: [i32; 2] = [1, 2];
-const SMOOTHINGS: [f64; 5] = [1e-4, 1e-3, 1e-2, 3e-2, 1e-1];
-/// How strongly contact acts, and the overlap over which its effect changes as a share of the size.
-const TOUCHES: [Touch; 5] = [
-    Touch { amount: 0.3, length: 0.02 },
-    Touch { amount: 0.3, length: 0.04 },
-    Touch { amount: 1.0, length: 0.02 },
-    Touch { amount: 1.0, length: 0.04 },
-    Touch { amount: 3.0, length: 0.04 },
-];
-/// Of fewer examples none is smoothed, but for rounding.
-const MANY: usize = 30;
-const OF_FEW: [f64; 1] = [1e-8];
-/// Poses of several joints decide, where there are so many.
-const ENOUGH: usize = 10;
 /// Examples that others are compared with, at most; the rest is fitted by least squares.
 const MOST_CENTRES: usize = 256;
 /// Joints that act less than this are left out.
@@ -65,46 +48,12 @@ pub(super) struct JointKernels {
     references: Vec<Option<usize>>,
 }
 
-/// How contact acts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Touch {
-    pub amount: f64,
-    /// share of the size
-    pub length: f64,
-}
-
-/// What is chosen for a patch.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Choice {
-    /// how strongly joints act
-    pub strength: f64,
-    /// how much the most relevant ones stand out
-    pub power: i32,
-    /// none where contact does not help
-    pub touch: Option<Touch>,
-    /// share of the kernel's mean diagonal
-    pub smoothing: f64,
-}
-
 /// What drives a patch.
 pub(super) struct Movers {
     /// `feature group`: how much it matters, 1 for the one that matters most
     pub relevance: Vec<f64>,
     /// pairs of bones that press on it
     pub contacts: Vec<usize>,
-}
-
-/// A fitted driver and how it was chosen.
-#[derive(Debug, Clone)]
-pub(super) struct PatchDriver {
-    pub driver: Driver,
-    /// things that drive it, by feature group
-    pub movers: Vec<Mover>,
-    /// pairs of bones that press on it
-    pub contacts: usize,
-    pub choice: Choice,
-    /// error of coordinates that are left out, relative to them
-    pub cross_validation: f64,
 }
 
 impl JointKernels {
@@ -179,73 +128,9 @@ impl JointKernels {
         self.contacts.iter().map(|contact| contact.pair.own.joint)
     }
 
-    /// The driver of coordinates (`example × component`) that predicts those best that are left out.
-    pub fn fit(&self, movers: &Movers, coordinates: &Matrix) -> PatchDriver {
-        let judged = self.judged();
-        let energy: f64 = judged
-            .iter()
-            .flat_map(|&e| (0..coordinates.ncols()).map(move |k| coordinates[(e, k)].powi(2)))
-            .sum();
-        let start = Choice { strength: 1.0, power: 1, touch: None, smoothing: self.smoothings()[0] };
-        let mut best = (f64::INFINITY, start);
-        let mut tried: Vec<(f64, i32, Option<Touch>)> = Vec::new();
-        let mut attempt = |strength: f64, power: i32, touch: Option<Touch>, best: &mut (f64, Choice)| {
-            if tried.contains(&(strength, power, touch)) {
-                return;
-            }
-            tried.push((strength, power, touch));
-            let (kernel, _) =
-                self.kernel(&amounts(&movers.relevance, strength, power), &movers.contacts, touch);
-            let ridge = Ridge::new(&kernel, &self.centres, coordinates);
-            for &smoothing in self.smoothings() {
-                let left = ridge.left_out_error(smoothing, &judged);
-                if left < best.0 {
-                    *best = (left, Choice { strength, power, touch, smoothing });
-                }
-            }
-        };
-        // Joints alone, contact on top of the best, joints again beside it.
-        let joints = || STRENGTHS.into_iter().flat_map(|strength| POWERS.map(|power| (strength, power)));
-        for (strength, power) in joints() {
-            attempt(strength, power, None, &mut best);
-        }
-        if !movers.contacts.is_empty() {
-            let Choice { strength, power, .. } = best.1;
-            for touch in TOUCHES {
-                attempt(strength, power, Some(touch), &mut best);
-            }
-            if let touch @ Some(_) = best.1.touch {
-                for (strength, power) in joints() {
-                    attempt(strength, power, touch, &mut best);
-                }
-            }
-        }
-        let (left, choice) = best;
-        let amounts = amounts(&movers.relevance, choice.strength, choice.power);
-        PatchDriver {
-            driver: self.driver(&amounts, &movers.contacts, choice, coordinates),
-            movers: used(&amounts).map(|group| self.movers[group]).collect(),
-            contacts: if choice.touch.is_some() { movers.contacts.len() } else { 0 },
-            choice,
-            cross_validation: if energy > 0.0 { (left / energy).sqrt() } else { 0.0 },
-        }
-    }
-
-    /// What is tried. Few examples are met as closely as can be: leaving one of them out says little.
-    fn smoothings(&self) -> &'static [f64] {
-        if self.of_several.len() < MANY { &OF_FEW } else { &SMOOTHINGS }
-    }
-
-    /// Examples whose prediction decides: those of several joints, where there are enough.
-    fn judged(&self) -> Vec<usize> {
-        let all = || 0..self.of_several.len();
-        let several: Vec<usize> = all().filter(|&example| self.of_several[example]).collect();
-        if several.len() >= ENOUGH { several } else { all().collect() }
-    }
-
     /// K of the examples and the centres (`example × centre`) for given amounts of the feature groups and given
     /// contacts, divided by its mean diagonal; and that.
-    fn kernel(&self, amounts: &[f64], contacts: &[usize], touch: Option<Touch>) -> (Matrix, f64) {
+    pub fn kernel(&self, amounts: &[f64], contacts: &[usize], touch: Option<Touch>) -> (Matrix, f64) {
         let (examples, centres) = (self.of_several.len(), self.centres.len());
         let mut product = Matrix::from_fn(examples, centres, |_, _| 1.0);
         for group in used(amounts) {
@@ -276,6 +161,16 @@ impl JointKernels {
         (Matrix::from_fn(examples, centres, |a, b| (product[(a, b)] - 1.0) / diagonal), diagonal)
     }
 
+    /// Left-out errors of a kernel's choice are read from this.
+    pub fn ridge(&self, kernel: &Matrix, coordinates: &Matrix) -> Ridge {
+        Ridge::new(kernel, &self.centres, coordinates)
+    }
+
+    /// `example`: whether it moves several things.
+    pub fn of_several(&self) -> &[bool] {
+        &self.of_several
+    }
+
     /// The place of an example among the centres.
     fn centre_of(&self, example: usize) -> Option<usize> {
         self.centres.binary_search(&example).ok()
@@ -290,10 +185,17 @@ impl JointKernels {
         }
     }
 
-    fn driver(&self, amounts: &[f64], contacts: &[usize], choice: Choice, coordinates: &Matrix) -> Driver {
+    /// The driver of coordinates (`example × component`), with the kernel that was chosen.
+    pub fn driver(
+        &self,
+        amounts: &[f64],
+        contacts: &[usize],
+        choice: Choice,
+        coordinates: &Matrix,
+    ) -> Driver {
         let (kernel, diagonal) = self.kernel(amounts, contacts, choice.touch);
         let (examples, outputs) = (coordinates.nrows(), coordinates.ncols());
-        let solved = Ridge::new(&kernel, &self.centres, coordinates).coefficients(choice.smoothing);
+        let solved = self.ridge(&kernel, coordinates).coefficients(choice.smoothing);
         let groups: Vec<usize> = used(amounts).collect();
         let contacts = if choice.touch.is_some() { contacts } else { &[] };
         let of_joints = groups

@@ -105,9 +105,12 @@ fn kernels_left_out_errors_and_predictions_are_those_of_numpy() {
         }
     }
     let coordinates = matrix(&fixture.coordinates);
-    let ridge = Ridge::new(&found, &kernels.centres, &coordinates);
-    for (smoothing, &expected) in SMOOTHINGS.into_iter().zip(&fixture.left_out) {
-        near(ridge.left_out_error(smoothing, &kernels.judged()), expected, "left out");
+    let ridge = kernels.ridge(&found, &coordinates);
+    let judged: Vec<usize> = (0..coordinates.nrows()).collect();
+    for (smoothing, &expected) in
+        crate::method::patches::selection::SMOOTHINGS.into_iter().zip(&fixture.left_out)
+    {
+        near(ridge.left_out(smoothing, &judged).iter().sum(), expected, "left out");
     }
     let Fixture { strength, power, .. } = fixture;
     let choice = Choice { strength, power, touch: Some(touch), smoothing: 1e-3 };

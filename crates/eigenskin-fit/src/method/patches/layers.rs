@@ -7,8 +7,8 @@ use eigenskin_core::progress::Progress;
 use glam::{DVec3, Vec3};
 
 use super::basis::PatchBasis;
-use super::kernel::PatchDriver;
 use super::regions::Patches;
+use super::selection::PatchDriver;
 use crate::displacements::{Observations, TileError};
 use crate::method::eigenskin::{least_residual, residual_layer};
 use crate::method::riding_fields::{masked_normal_fields, weights_of_gram};

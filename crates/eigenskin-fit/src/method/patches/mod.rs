@@ -12,8 +12,8 @@
 //!                                                          what joints and contacts do alone, in pairs, …
 //! A_c(pose)      = K_c(pose, poses) · (K_c + λ)⁻¹ · A_c
 //! ```
-//! s, p, κ, the width of contacts and λ are those that predict poses best that are left out in turn, each patch for
-//! itself; contact vanishes where it does not help.
+//! s, p, κ, the width of contacts and λ are those that predict poses best that are left out in turn; contact vanishes
+//! where it does not help. Patches are small where the skin moves much.
 
 mod basis;
 mod contacts;
@@ -24,6 +24,7 @@ mod params;
 mod regions;
 mod report;
 mod ridge;
+mod selection;
 
 use eigenskin_core::model::Layer;
 use eigenskin_core::progress::{Counted, Progress};
@@ -36,6 +37,7 @@ use self::basis::{PatchBasis, Projected};
 use self::kernel::JointKernels;
 use self::layers::DrivenPatch;
 use self::regions::Patches;
+use self::selection::PatchMotion;
 use super::FitError;
 use super::moving_things::moving_things;
 use crate::displacements::Observations;
@@ -54,7 +56,12 @@ pub(super) fn learn(
     }
     let params = params.within(most_components);
     let shapes = basis::shapes(seen)?;
-    let patches = Patches::find(seen, &params, &During::new(progress, "cutting the skin into patches"))?;
+    let patches = Patches::find(
+        seen,
+        &shapes.motion(),
+        &params,
+        &During::new(progress, "cutting the skin into patches"),
+    )?;
     let finding = &During::new(progress, "finding components");
     let mut basis = PatchBasis::fit(&shapes, &patches, params.per_patch(), finding)?;
     if let Some(most) = most_components {
@@ -64,14 +71,22 @@ pub(super) fn learn(
     let Projected { coordinates, energies, error } = basis.project(seen, &patches, finding)?;
     let kernels = JointKernels::new(seen, &things);
     let progress = &During::new(progress, "fitting drivers");
-    let counted = Counted::new(progress, "fitting drivers", patches.count());
-    let found: Vec<((Layer, Option<Layer>), PatchReport)> = (0..patches.count())
+    let moving: Vec<usize> = (0..patches.count()).filter(|&patch| basis.moves(patch)).collect();
+    let counted = Counted::new(progress, "fitting drivers", (selection::STEPS + 1) * moving.len());
+    let motions: Vec<PatchMotion> = moving
+        .iter()
+        .map(|&patch| PatchMotion {
+            coordinates: basis.own(patch, &coordinates),
+            movers: patches.movers(patch, &energies[patch], &kernels),
+        })
+        .collect();
+    let chosen = selection::choose(&kernels, &motions, &counted)?;
+    let found: Vec<((Layer, Option<Layer>), PatchReport)> = (0..moving.len())
         .into_par_iter()
-        .filter(|&patch| basis.moves(patch))
-        .map(|patch| {
-            let own = basis.own(patch, &coordinates);
-            let driver = kernels.fit(&patches.movers(patch, &energies[patch], &kernels), &own);
-            let driven = DrivenPatch { patch, basis: &basis, coordinates: &own, driver: &driver };
+        .map(|place| {
+            let (patch, coordinates) = (moving[place], &motions[place].coordinates);
+            let driver = selection::driver(&kernels, &motions[place], &chosen[place]);
+            let driven = DrivenPatch { patch, basis: &basis, coordinates, driver: &driver };
             let layers = layers::layers(seen, &patches, &driven, params.normals, progress)?;
             counted.next()?;
             Ok((layers, PatchReport::new(seen, patches.name(patch), &driver)))

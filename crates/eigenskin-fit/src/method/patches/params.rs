@@ -8,7 +8,7 @@ use crate::method::FitError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PatchesParams {
-    /// patches of the skin, default 24
+    /// patches of the skin, default 25
     pub patches: usize,
     /// components that move one vertex at most, default 10: those of the two patches it is in, half each; one
     /// patch where that is 1
@@ -19,7 +19,7 @@ pub struct PatchesParams {
 
 impl Default for PatchesParams {
     fn default() -> Self {
-        Self { patches: 24, per_vertex: 10, normals: true }
+        Self { patches: 25, per_vertex: 10, normals: true }
     }
 }
 

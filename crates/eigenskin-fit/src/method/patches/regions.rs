@@ -12,7 +12,7 @@ use super::params::PatchesParams;
 use crate::displacements::Observations;
 
 /// How much position counts beside skin weights: the longest extent is this long.
-const EXTENT: f64 = 3.0;
+const EXTENT: f64 = 8.0;
 /// Starts of the search for patches, and rounds of each.
 const STARTS: u64 = 4;
 const ROUNDS: usize = 60;
@@ -43,9 +43,11 @@ pub(super) struct Patches {
 }
 
 impl Patches {
-    /// Cuts the skin of what was observed.
+    /// Cuts the skin of what was observed: small patches where it moves much, large ones where it does not.
+    /// `motion`: how much each point counts.
     pub fn find(
         seen: &Observations,
+        motion: &[f64],
         params: &PatchesParams,
         progress: &dyn Progress,
     ) -> Result<Self, Cancelled> {
@@ -54,7 +56,7 @@ impl Patches {
         let mut best: Option<(f64, Vec<Vec<f64>>)> = None;
         for start in 0..STARTS {
             progress.doing("cutting the skin into patches")?;
-            let found = middles(&described, count, start);
+            let found = middles(&described, motion, count, start);
             if best.as_ref().is_none_or(|(spread, _)| found.0 < *spread) {
                 best = Some(found);
             }
@@ -215,12 +217,13 @@ fn squared(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum()
 }
 
-/// Middles of neighbourhoods (k-means, begun with points that are far from each other), and the squared
-/// distances that are left.
-fn middles(points: &[Vec<f64>], count: usize, seed: u64) -> (f64, Vec<Vec<f64>>) {
+/// Middles of neighbourhoods (k-means of points that count differently, begun with points that are far from each
+/// other), and the squared distances that are left.
+fn middles(points: &[Vec<f64>], motion: &[f64], count: usize, seed: u64) -> (f64, Vec<Vec<f64>>) {
     let mut random = SplitMix64::new(seed);
     let mut middles = vec![points[random.below(points.len())].clone()];
-    let mut left: Vec<f64> = points.iter().map(|point| squared(point, &middles[0])).collect();
+    let mut left: Vec<f64> =
+        points.iter().zip(motion).map(|(point, motion)| motion * squared(point, &middles[0])).collect();
     while middles.len() < count {
         let mut target = random.between(0.0, left.iter().sum::<f64>());
         let chosen = left.iter().position(|own| {
@@ -228,25 +231,25 @@ fn middles(points: &[Vec<f64>], count: usize, seed: u64) -> (f64, Vec<Vec<f64>>)
             target <= 0.0
         });
         let middle = points[chosen.unwrap_or(points.len() - 1)].clone();
-        for (left, point) in left.iter_mut().zip(points) {
-            *left = left.min(squared(point, &middle));
+        for ((left, point), motion) in left.iter_mut().zip(points).zip(motion) {
+            *left = left.min(motion * squared(point, &middle));
         }
         middles.push(middle);
     }
     let mut spread = f64::INFINITY;
     for _ in 0..ROUNDS {
         let nearest: Vec<(f64, usize)> = points.par_iter().map(|point| nearest(point, &middles)).collect();
-        let now: f64 = nearest.iter().map(|(squared, _)| squared).sum();
+        let now: f64 = nearest.iter().zip(motion).map(|((squared, _), motion)| motion * squared).sum();
         let mut sums = vec![vec![0.0; points[0].len()]; count];
-        let mut counts = vec![0usize; count];
-        for (point, &(_, middle)) in points.iter().zip(&nearest) {
-            counts[middle] += 1;
-            sums[middle].iter_mut().zip(point).for_each(|(sum, value)| *sum += value);
+        let mut counted = vec![0.0; count];
+        for ((point, motion), &(_, middle)) in points.iter().zip(motion).zip(&nearest) {
+            counted[middle] += motion;
+            sums[middle].iter_mut().zip(point).for_each(|(sum, value)| *sum += motion * value);
         }
-        for ((middle, sum), &count) in
-            middles.iter_mut().zip(sums).zip(&counts).filter(|(_, count)| **count > 0)
+        for ((middle, sum), &counted) in
+            middles.iter_mut().zip(sums).zip(&counted).filter(|(_, counted)| **counted > 0.0)
         {
-            *middle = sum.into_iter().map(|sum| sum / count as f64).collect();
+            *middle = sum.into_iter().map(|sum| sum / counted).collect();
         }
         if now >= spread * (1.0 - 1e-6) {
             spread = now;

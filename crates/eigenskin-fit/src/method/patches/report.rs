@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::kernel::PatchDriver;
+use super::selection::PatchDriver;
 use crate::displacements::Observations;
 
 /// What patches tell.
