@@ -23,10 +23,11 @@ use super::skin_weights::{self, Former};
 use super::stack_table::StackEntry;
 use super::table::{ComponentEntry, LayerEntry, ModelEntry, Storage};
 use super::targets::{self, SharedKeys, Target};
-use crate::WriteError;
 use crate::limits::{self, Counts};
+use crate::model_warning::ModelWarning;
 use crate::rig_file::RigFile;
 use crate::web;
+use crate::write_error::WriteError;
 
 /// How to write a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,8 +85,8 @@ pub struct ModelWriteReport {
     pub key_error: f64,
     /// what integers cost, where numbers were written as such
     pub rounding: Option<Rounding>,
-    /// what a stock viewer or an engine will not do, one sentence each
-    pub warnings: Vec<String>,
+    /// what a stock viewer or an engine will not do
+    pub warnings: Vec<ModelWarning>,
 }
 
 /// Stands for the name of a skinning where a chain of deformers is.
@@ -121,7 +122,7 @@ pub fn write(
     let normals_in_targets = layout.has_normals();
     let any_normals = model.layers().iter().any(|layer| !layer.basis.normals.is_empty());
     if any_normals && !normals_in_targets {
-        warnings.push("the file has no normals, so viewers shade the posed shape themselves; normal corrections are kept for eigenskin only".into());
+        warnings.push(ModelWarning::NoNormals);
     }
     let mut parts = LayerParts::default();
     let mut layers = Vec::new();
@@ -172,7 +173,8 @@ pub fn write(
         morphed_attributes: total * attributes,
     };
     let exceeded = limits::check(&counts);
-    warnings.extend(exceeded.iter().filter(|warning| warning.limit.usual).map(ToString::to_string));
+    let exceeded = exceeded.into_iter().filter(|warning| warning.limit.usual);
+    warnings.extend(exceeded.map(ModelWarning::Limit));
     let rounding = match options.profile {
         Profile::Plain => None,
         Profile::Web => quantized(&mut document, file, model, &mut warnings)?,
@@ -195,11 +197,11 @@ fn quantized(
     document: &mut Document,
     file: &RigFile,
     model: &Model,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<ModelWarning>,
 ) -> Result<Option<Rounding>, WriteError> {
     let layout = file.layout();
     if let Some(obstacle) = web::obstacle(document, layout) {
-        warnings.push(format!("the model is written as for all viewers, not for the web: {obstacle}"));
+        warnings.push(ModelWarning::NotForWeb { obstacle });
         return Ok(None);
     }
     web::quantize(document, layout)?;
@@ -264,18 +266,12 @@ pub fn coordinates(model: &Model, pose: &Pose) -> Vec<f32> {
     all
 }
 
-fn stage_warnings(model: &Model) -> Vec<String> {
+fn stage_warnings(model: &Model) -> Vec<ModelWarning> {
     let mut warnings = Vec::new();
     match model.base() {
         Base::Skinning(BaseSkinning::LinearBlend) => {}
-        Base::Skinning(base) => warnings.push(format!(
-            "the model's base is {} skinning, but viewers skin linearly: only eigenskin's own runtimes show it exactly",
-            base.name()
-        )),
-        Base::Deformers(stack) => warnings.push(format!(
-            "the model's base is the deformer stack {:?}, but viewers skin linearly: only eigenskin, or the program that has these deformers, shows it exactly",
-            stack.name
-        )),
+        Base::Skinning(base) => warnings.push(ModelWarning::OtherSkinning { base: *base }),
+        Base::Deformers(stack) => warnings.push(ModelWarning::Deformers { name: stack.name.clone() }),
     }
     let after: Vec<&Layer> = model.layers().iter().filter(|l| l.stage != Stage::BeforeSkinning).collect();
     if !after.is_empty() {
@@ -284,10 +280,7 @@ fn stage_warnings(model: &Model) -> Vec<String> {
             .flat_map(|layer| &layer.basis.positions)
             .map(|displacement| f64::from(displacement.length()))
             .fold(0.0, f64::max);
-        warnings.push(format!(
-            "{} layer(s) act after skinning, which morph targets cannot: viewers leave them out (basis displacements up to {longest:.3e})",
-            after.len()
-        ));
+        warnings.push(ModelWarning::AfterSkinning { layers: after.len(), longest });
     }
     warnings
 }

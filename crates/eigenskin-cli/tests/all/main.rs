@@ -8,6 +8,7 @@ mod black_box;
 mod clip_sources;
 mod commands;
 mod examples_editing;
+mod fit_options;
 mod large_cache;
 mod manners;
 mod old_versions;
