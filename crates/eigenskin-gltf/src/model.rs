@@ -117,6 +117,7 @@ pub fn write(
         Profile::Web => web::obstacle(&document, layout).is_none().then(|| web::number_range(model.rig())),
     };
     let one_for_both_signs = range.is_some();
+    let least = range.map_or(0.0, |range| ROUNDED_AWAY * range.position);
     let halves = halves_of(model, &written, range);
 
     let normals_in_targets = layout.has_normals();
@@ -135,7 +136,7 @@ pub fn write(
             model,
             index,
             &halves[range],
-            TargetForm { with_normals: normals_in_targets, one_for_both_signs },
+            TargetForm { with_normals: normals_in_targets, one_for_both_signs, least },
             &mut parts,
         )?);
     }
@@ -290,7 +291,13 @@ fn stage_warnings(model: &Model) -> Vec<ModelWarning> {
 struct TargetForm {
     with_normals: bool,
     one_for_both_signs: bool,
+    /// displacements of a target up to this may be rounded away
+    least: f32,
 }
+
+/// Four steps of 16-bit integers, as a share of what they reach: the file's own targets may make steps longer than
+/// the mesh does.
+const ROUNDED_AWAY: f32 = 4.0 / 32767.0;
 
 /// What all layers add to.
 #[derive(Default)]
@@ -312,7 +319,9 @@ fn push_layer(
     let layer = &model.layers()[index];
     let name = |what: &str| format!("{OWN}layer {index} {what}");
     let before = layer.stage == Stage::BeforeSkinning;
-    let support = if before && targets_tell_support(layer, normals_in_targets) {
+    let tells =
+        targets_tell_support(layer, normals_in_targets) && !rounds_away(layer, components, form.least);
+    let support = if before && tells {
         None
     } else {
         append::indices(document, &name("support"), &layer.support, rig.vertex_count(), Usage::Other)?;
@@ -363,6 +372,16 @@ fn targets_tell_support(layer: &Layer, normals_in_targets: bool) -> bool {
     };
     let DisplacementBasis { positions, normals } = &layer.basis;
     !normals_elsewhere && (0..count).all(|place| moves(positions, place) || moves(normals, place))
+}
+
+/// Whether all that the morph targets of a layer hold may be zero when it is rounded.
+fn rounds_away(layer: &Layer, components: &[ComponentEntry], least: f32) -> bool {
+    components.iter().enumerate().all(|(component, entry)| {
+        let scale =
+            [entry.plus, entry.minus].into_iter().flatten().map(|half| half.scale as f32).fold(0.0, f32::max);
+        let positions = layer.basis.component_positions(component, layer.support.len());
+        positions.iter().all(|displacement| scale * displacement.abs().max_element() <= least)
+    })
 }
 
 /// Bytes of a name at most: Blender cuts off what is beyond.

@@ -19,4 +19,5 @@ mod simulate;
 mod style;
 mod suggest;
 mod support;
+mod warnings;
 mod weights_and_levels;

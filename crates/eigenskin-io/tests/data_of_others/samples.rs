@@ -269,7 +269,8 @@ fn characters_of_others_are_written_in_both_profiles() {
             let allowed = if is_web { 3e-5 * model.rig().mesh().size() } else { 0.0 };
             assert!(off <= allowed, "{name}: {off}");
             assert_eq!(read.is_quantized, is_web, "{name}");
-            let said = report.warnings.iter().any(|warning| matches!(warning, ModelWarning::NotForWeb { .. }));
+            let said =
+                report.warnings.iter().any(|warning| matches!(warning, ModelWarning::NotForWeb { .. }));
             assert_eq!(said, profile == Profile::Web && !is_web, "{name}: {:?}", report.warnings);
             // Clips of several meshes share their keys.
             let weights = keyed_weights(&glb, &read.layout().mesh_nodes);

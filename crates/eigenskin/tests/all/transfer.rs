@@ -6,13 +6,17 @@ use eigenskin::characters::truth::SweptSkin;
 use eigenskin::characters::{Character, arm, square_bar};
 use eigenskin::deformers::Base;
 use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
+use eigenskin::gltf::{ModelWarning, ModelWriteOptions, Profile, RigFile};
 use eigenskin::jobs::transfer::{
-    Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings,
+    Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings, TransferWarning,
 };
+use eigenskin::mesh::Mesh;
 use eigenskin::method::{EigenSkinParams, fit_examples};
+use eigenskin::model::Model;
 use eigenskin::progress::{Cancelled, Unwatched};
+use eigenskin::rig::Rig;
 use eigenskin::rig_source::{OpenedRig, RigSource};
+use eigenskin::skinning::BaseSkinning;
 use eigenskin::transfer::TransferError;
 
 use crate::stop::Stop;
@@ -126,4 +130,25 @@ fn settings_go_through_json() {
     let text = serde_json::to_string(&settings).unwrap();
     assert_eq!(serde_json::from_str::<TransferSettings>(&text).unwrap(), settings);
     assert_eq!(serde_json::from_str::<TransferSettings>("{}").unwrap(), TransferSettings::default());
+}
+
+#[test]
+fn a_mesh_that_is_inside_out_is_told() {
+    let job = to_coarse(TransferSettings::default());
+    let said = |job: &Transfer| job.run(&Unwatched).unwrap().warnings();
+    assert_eq!(said(&job), []);
+    let rig = job.target.file.rig();
+    let turned = rig.mesh().triangles().iter().map(|&[a, b, c]| [a, c, b]).collect();
+    let mesh = Mesh::new(rig.mesh().positions().to_vec(), turned, None).unwrap();
+    let rig = Rig::new(mesh, rig.skeleton().clone(), rig.weights().clone(), vec![]).unwrap();
+    let file = RigFile::from_rig(Arc::new(rig), "inside out").unwrap();
+    let found = said(&Transfer { target: OpenedRig { file, guessed: None }, truth: None, ..job.clone() });
+    let [TransferWarning::FacesAway { vertices }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(*vertices, job.target.file.rig().vertex_count());
+
+    // A model that viewers cannot play is one on another mesh too.
+    let other =
+        Model::new(job.model.rig().clone(), BaseSkinning::DualQuaternion, job.model.layers().to_vec());
+    let found = said(&Transfer { model: Arc::new(other.unwrap()), ..job });
+    assert!(matches!(&found[..], [TransferWarning::Model(ModelWarning::OtherSkinning { .. })]), "{found:?}");
 }

@@ -91,7 +91,7 @@ pub fn cell(option: &str, method: &str, desk: &Desk) -> Cell {
         "max-targets" => Cell::of("--max-targets 3", Vertices),
         "max-bytes" => {
             let length = |path| std::fs::metadata(path).unwrap().len();
-            let (rig, model) = (length(desk.path("rig.glb")), length(desk.fit(method, EXAMPLES).model));
+            let (rig, model) = (length(desk.path("rig.glb")), length(desk.fitted(method, EXAMPLES).model));
             Cell::of(&format!("--max-bytes {}", rig + (model - rig) / 2), Vertices)
         }
         "max-error" => Cell::of("--max-error 0.9", Vertices),

@@ -1,8 +1,9 @@
 //! An arm with everything that `fit` can be given, small enough to be fitted hundreds of times.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use eigenskin::articulation::NamedPose;
 use eigenskin::characters::truth::SweptSkin;
@@ -48,9 +49,12 @@ pub struct Desk {
     folder: tempfile::TempDir,
     arm: Character,
     runs: AtomicUsize,
+    /// what was fitted already, by method and words
+    fitted: Mutex<BTreeMap<(String, String), Run>>,
 }
 
 /// A fit: what it said on standard output, or its error; and where its model is.
+#[derive(Clone)]
 pub struct Run {
     pub said: Result<String, String>,
     pub model: PathBuf,
@@ -58,8 +62,12 @@ pub struct Run {
 
 impl Desk {
     pub fn new() -> Self {
-        let desk =
-            Self { folder: tempfile::tempdir().unwrap(), arm: arm(300).unwrap(), runs: AtomicUsize::new(0) };
+        let desk = Self {
+            folder: tempfile::tempdir().unwrap(),
+            arm: arm(300).unwrap(),
+            runs: AtomicUsize::new(0),
+            fitted: Mutex::default(),
+        };
         let named = |(name, angles): &(&str, [f64; 5])| NamedPose {
             name: (*name).to_string(),
             pose: desk.arm.pose(angles),
@@ -104,6 +112,17 @@ impl Desk {
             .collect()
     }
 
+    /// The same as [`Self::fit`], once for many who ask.
+    pub fn fitted(&self, method: &str, line: &str) -> Run {
+        let key = (method.to_string(), line.split_whitespace().collect::<Vec<_>>().join(" "));
+        if let Some(run) = self.fitted.lock().unwrap().get(&key) {
+            return run.clone();
+        }
+        let run = self.fit(method, line);
+        self.fitted.lock().unwrap().insert(key, run.clone());
+        run
+    }
+
     /// `eigenskin fit` with these words, and a model of its own.
     pub fn fit(&self, method: &str, line: &str) -> Run {
         let run = self.runs.fetch_add(1, Ordering::Relaxed);
@@ -112,7 +131,12 @@ impl Desk {
         words.extend(self.words(line));
         words.extend(["--method", method, "-o", model.to_str().unwrap()].map(str::to_string));
         let output = eigenskin(&words.iter().map(String::as_str).collect::<Vec<_>>());
-        let text = |bytes| String::from_utf8(bytes).unwrap();
+        // Neither the name of the model nor seconds are what an option changes.
+        let text = |bytes| {
+            let text = String::from_utf8(bytes).unwrap().replace(model.to_str().unwrap(), "MODEL.glb");
+            let lines = text.lines().filter(|line| !line.starts_with("took "));
+            lines.map(|line| format!("{line}\n")).collect::<String>()
+        };
         let said = if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) };
         Run { said, model }
     }
@@ -203,13 +227,16 @@ kind = "delta-mush"
 iterations = 2
 "#;
 
-/// The arm, and the same arm again as "tail".
+/// The arm, and the same arm again as "tail", with its joints in another order.
 fn two_skins(file: &RigFile) -> Vec<u8> {
     let mut document = file.document().clone();
     for key in ["skins", "meshes"] {
         let copies = document.array_mut(key).unwrap();
         let mut copy: Value = copies[0].clone();
         copy["name"] = "tail".into();
+        if let Some(joints) = copy.get_mut("joints").and_then(Value::as_array_mut) {
+            joints.reverse();
+        }
         copies.push(copy);
     }
     let nodes = document.array_mut("nodes").unwrap();
