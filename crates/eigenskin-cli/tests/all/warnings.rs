@@ -1,11 +1,23 @@
 //! Warnings that the command itself words: where they are true, and where they must not appear. Those of models and
 //! of jobs are tested with the library.
 
+use std::sync::Arc;
+
+use eigenskin::articulation::NamedPose;
 use eigenskin::characters::truth::SweptSkin;
+use eigenskin::characters::two_arms::two_arms;
 use eigenskin::characters::{arm, mouth_expressions};
-use eigenskin::gltf::RigFile;
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::glam::{DAffine3, DVec3, Vec3};
+use eigenskin::gltf::internals::edit_table;
+use eigenskin::gltf::{Document, RigFile};
 use eigenskin::io::pose_file::write_poses;
 use eigenskin::io::{write_examples, write_rig};
+use eigenskin::mesh::Mesh;
+use eigenskin::rig::Rig;
+use eigenskin::skeleton::{Joint, Skeleton};
+use eigenskin::skinning::{BaseSkinning, skinned_shape};
+use eigenskin::weights::{Influence, SkinWeights};
 
 use crate::support::eigenskin;
 
@@ -71,7 +83,7 @@ fn a_face_is_not_asked_for_ranges_of_joints() {
             let mut pose = set.examples()[0].pose.clone();
             pose.controls = vec![happiness, arousal];
             let name = format!("{happiness} {arousal}");
-            (eigenskin::articulation::NamedPose { name, pose }, String::new())
+            (NamedPose { name, pose }, String::new())
         })
         .to_vec();
     write_poses(path("poses.json"), set.rig(), &poses).unwrap();
@@ -121,4 +133,67 @@ fn options_of_simulate_that_contradict_each_other_are_refused() {
         !output.status.success() && text.contains("--cell-size") && text.contains("--max-cells"),
         "{text}"
     );
+}
+
+/// What mirroring says of two arms, one of them raised, with a flap and a joint that the other side may lack.
+fn mirrored(flap: bool, tail: bool) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("set.glb").to_str().unwrap().to_string();
+    let arms = two_arms();
+    let (mut positions, mut triangles) = (arms.mesh().positions().to_vec(), arms.mesh().triangles().to_vec());
+    let mut weights: Vec<Vec<Influence>> =
+        (0..positions.len()).map(|vertex| arms.weights().of(vertex).to_vec()).collect();
+    if flap {
+        let first = positions.len() as u32;
+        positions.extend([[1.4, 0.9, 0.0], [1.6, 0.9, 0.0], [1.5, 1.1, 0.0]].map(Vec3::from));
+        triangles.push([first, first + 1, first + 2]);
+        weights.extend(vec![vec![Influence { joint: 1, weight: 1.0 }]; 3]);
+    }
+    let mut joints = arms.skeleton().joints().to_vec();
+    if tail {
+        let at = DAffine3::from_translation(DVec3::new(-0.4, 1.0, 0.0));
+        joints.push(Joint { name: "tail".to_string(), joint_from_rest: at, ..joints[1].clone() });
+    }
+    let mesh = Mesh::new(positions, triangles, None).unwrap();
+    let weights = SkinWeights::new(joints.len(), weights).unwrap().0;
+    let rig = Arc::new(Rig::new(mesh, Skeleton::new(joints).unwrap(), weights, vec![]).unwrap());
+    let mut pose = rig.rest_pose();
+    pose.world_from_joint[1] *= DAffine3::from_rotation_z(0.5);
+    let mut positions = skinned_shape(BaseSkinning::LinearBlend, &rig, &pose);
+    positions.iter_mut().filter(|position| position.x > 1.0).for_each(|position| position.y += 0.05);
+    let example = Example { name: "up.L".to_string(), pose, positions, normals: None, inverted: None };
+    let file = RigFile::from_rig(rig.clone(), "arms").unwrap();
+    write_examples(&set, &file, &ExampleSet::new(rig, vec![example]).unwrap()).unwrap();
+    warnings(&["examples", "mirror", &set])
+}
+
+#[test]
+fn what_has_no_other_side_is_told() {
+    assert_eq!(mirrored(false, false), Vec::<String>::new());
+    assert_eq!(mirrored(false, true), ["warning: joints without another side: tail (--pair)"]);
+    let found = mirrored(true, false);
+    let words = "3 of 71 vertices have no vertex at their mirror image";
+    assert!(found.len() == 1 && found[0].contains(words), "{found:?}");
+}
+
+/// A set that was simulated and one that was not; and one whose record another program has damaged.
+#[test]
+fn a_damaged_record_of_a_simulation_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let [rig, set] = arm_files(folder.path());
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+    let [model, report] = ["model.glb", "report.html"].map(path);
+    let fit = |set: &str| {
+        let outputs = ["-o", &model, "--report", &report];
+        warnings(&[&["fit", &rig, "--examples", set, "--method", "psd"], &outputs[..]].concat())
+    };
+    assert!(fit(&set).is_empty());
+    let mut document = Document::from_bytes(&std::fs::read(&set).unwrap(), None).unwrap();
+    edit_table(&mut document.json, |table| {
+        table["examples"]["simulation"] = serde_json::json!({ "poses": 7 })
+    });
+    let damaged = path("damaged.glb");
+    std::fs::write(&damaged, document.to_glb().unwrap()).unwrap();
+    let found = fit(&damaged);
+    assert!(found.len() == 1 && found[0].contains("the report says nothing of the simulation"), "{found:?}");
 }

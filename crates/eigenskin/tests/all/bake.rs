@@ -9,7 +9,7 @@ use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
 use eigenskin::gltf::internals::append::{self, Usage};
-use eigenskin::gltf::{ModelWriteOptions, Profile, ReadOptions, RigFile, rig_of};
+use eigenskin::gltf::{FileKind, ModelWriteOptions, Profile, ReadOptions, RigFile, rig_of};
 use eigenskin::io::Bvh;
 use eigenskin::jobs::bake::{
     Bake, BakeError, BakeInputs, BakeOutputs, BakeSettings, BakeWarning, MotionInput, MotionSource,
@@ -239,8 +239,12 @@ fn warnings_are_said_where_they_are_true() {
         BakeOutputs { pc2, ..BakeOutputs::default() },
     ];
     let linear = BaseSkinning::LinearBlend;
-    let said = |file: RigFile, rate: Option<f64>, outputs: &BakeOutputs, base: BaseSkinning| {
-        let model = Arc::new(Model::without_corrections(file.rig().clone(), base));
+    let character = arm(300).unwrap();
+    let set = SweptSkin::new(&character).examples(character.single_joint_poses(2)).unwrap();
+    let said = |mut file: RigFile, rate: Option<f64>, outputs: &BakeOutputs, base: BaseSkinning| {
+        let fit = fit_examples(&set, &base.into(), &EigenSkinParams::default().into(), &Unwatched);
+        let model = Arc::new(fit.unwrap().model);
+        file.kind = FileKind::Model;
         let motion = MotionInput::Own(file.clips()[0].clone());
         let settings = BakeSettings { rate, ..BakeSettings::default() };
         let rig = OpenedRig { file, guessed: None };

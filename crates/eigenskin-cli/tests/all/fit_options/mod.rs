@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use eigenskin::driver::{Interpolant, Kernel};
 
-use crate::support::eigenskin;
+use crate::support::{eigenskin, options_of};
 use cells::{AXES, Cell, Look, cell};
 use desk::{Desk, Run};
 
@@ -26,22 +26,11 @@ enum Verdict {
     Ignored(String),
 }
 
-/// The options of a command as clap knows them, from the completions that it writes.
-fn options_of(command: &str) -> Vec<String> {
-    let script = String::from_utf8(eigenskin(&["completions", "fish"]).stdout).unwrap();
-    let of_command = format!("__fish_eigenskin_using_subcommand {command}\"");
-    let lines = script.lines().filter(|line| line.contains(&of_command));
-    let long = |line: &str| Some(line.split(" -l ").nth(1)?.split(' ').next()?.to_string());
-    let options: BTreeSet<String> = lines.filter_map(long).collect();
-    assert!(options.contains("output") || options.contains("json"), "no options of {command} in {script}");
-    options.into_iter().collect()
-}
-
 /// What `--help` says of every option of `fit`, after the heading it stands below.
 fn help_of_fit() -> BTreeMap<String, String> {
     let text = String::from_utf8(eigenskin(&["fit", "--help"]).stdout).unwrap();
     let (mut heading, mut option, mut help) = ("", None, BTreeMap::<String, String>::new());
-    for line in text.lines() {
+    for line in text.lines().filter(|line| !line.is_empty()) {
         let words = line.trim();
         if !line.starts_with(' ') {
             (heading, option) = (words, None);
