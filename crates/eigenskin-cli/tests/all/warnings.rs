@@ -190,7 +190,7 @@ fn a_damaged_record_of_a_simulation_is_told() {
     assert!(fit(&set).is_empty());
     let mut document = Document::from_bytes(&std::fs::read(&set).unwrap(), None).unwrap();
     edit_table(&mut document.json, |table| {
-        table["examples"]["simulation"] = serde_json::json!({ "poses": 7 })
+        table["examples"]["simulation"] = serde_json::json!({ "poses": 7 });
     });
     let damaged = path("damaged.glb");
     std::fs::write(&damaged, document.to_glb().unwrap()).unwrap();

@@ -257,7 +257,6 @@ fn a_joint_whose_cells_are_taken_is_told() {
     let rig = limb(&joints, |z| u32::from(z > 5.0) + u32::from(z > 7.0));
     let is_told = |edge: f64| {
         let found = Tissue::of(&rig, &[true; 3], &[], &with_edge(edge), &Unwatched).unwrap().held.warnings;
-        println!("{edge}: {found:?}");
         found.iter().any(|warning| matches!(warning, BoneWarning::HoldsNothing { .. }))
     };
     assert!(!is_told(0.5));

@@ -135,7 +135,7 @@ impl Desk {
         let text = |bytes| {
             let text = String::from_utf8(bytes).unwrap().replace(model.to_str().unwrap(), "MODEL.glb");
             let lines = text.lines().filter(|line| !line.starts_with("took "));
-            lines.map(|line| format!("{line}\n")).collect::<String>()
+            lines.flat_map(|line| [line, "\n"]).collect::<String>()
         };
         let said = if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) };
         Run { said, model }

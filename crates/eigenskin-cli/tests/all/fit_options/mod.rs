@@ -39,7 +39,7 @@ fn help_of_fit() -> BTreeMap<String, String> {
             option = Some(name.to_string());
             help.insert(name.to_string(), heading.to_string());
         } else if let Some(option) = &option {
-            *help.get_mut(option).unwrap() += &format!(" {words}");
+            help.get_mut(option).unwrap().extend([" ", words]);
         }
     }
     help
