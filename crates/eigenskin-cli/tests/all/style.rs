@@ -14,7 +14,7 @@ use eigenskin::skeleton::{Joint, Skeleton};
 use eigenskin::skinning::{BaseSkinning, skinned_shape};
 use serde_json::Value;
 
-use crate::support::{eigenskin, json_of, options_of};
+use crate::support::{eigenskin, json_of};
 
 const LINEAR: BaseSkinning = BaseSkinning::LinearBlend;
 const DUAL: BaseSkinning = BaseSkinning::DualQuaternion;
@@ -206,50 +206,4 @@ fn what_cannot_be_is_one_sentence() {
     refused(&["style", "--from", &x1, &x1, "--to", &y1, "-o", &y1], &["both input and output"]);
     refused(&["style", "--from", &x1, "--to", &y1, "-o", &y2], &["--from"]);
     assert!(!Path::new(&y2).exists());
-}
-
-/// Every option that clap knows shows in the result, or in what is written beside it.
-#[test]
-fn every_option_of_style_is_honoured() {
-    let folder = Folder::new(&SHOWN);
-    let map = folder.path("map.toml");
-    std::fs::write(&map, "[joints]\nupper = \"upper\"\n").unwrap();
-    let bytes = |more: &[&str]| {
-        folder.json(more);
-        std::fs::read(folder.path("y2.glb")).unwrap()
-    };
-    let apart = |with: &[&str], without: &[&str]| {
-        folder.json(with);
-        let with = folder.result();
-        folder.json(without);
-        rmse(&with, &folder.result())
-    };
-    for option in options_of("style") {
-        let least = 1e-6 * folder.target.rig().mesh().size();
-        match option.as_str() {
-            // Every run has them; the other files are other characters in other tests.
-            "from" | "to" | "output" | "json" | "help" => {}
-            "amount" => assert!(apart(&["--amount", "0.5"], &[]) > least),
-            "signals" => assert!(apart(&["--signals", "1"], &[]) > least),
-            "space" => assert!(apart(&["--space", "rigid"], &["--space", "linear"]) > least),
-            "regions" => {
-                let apart = apart(&["--regions", "joints"], &["--regions", "whole"]);
-                assert!(apart > least, "{apart}");
-            }
-            "projected" => assert!(apart(&["--projected"], &[]) > least),
-            "frames" => assert_ne!(folder.json(&["--frames", "::2"])["poses"], folder.json(&[])["poses"]),
-            "map" => assert_ne!(folder.json(&["--map", &map])["matched_by"], folder.json(&[])["matched_by"]),
-            "model" => assert_ne!(bytes(&["--model"]), bytes(&[])),
-            "per-vertex" => assert_ne!(bytes(&["--model", "--per-vertex", "2"]), bytes(&["--model"])),
-            "quiet" => {
-                let arguments = folder.style(&["--quiet"]);
-                let output = eigenskin(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
-                assert!(output.status.success() && output.stdout.is_empty());
-            }
-            other => panic!("--{other} has no case: say here where it shows"),
-        }
-    }
-    // Options that need another one are refused without it.
-    std::fs::remove_file(folder.path("y2.glb")).unwrap();
-    folder.fails(&["--per-vertex", "2"], &["--per-vertex only works with --model, not with an example set"]);
 }
