@@ -11,6 +11,7 @@ use super::document::Document;
 use super::error::GltfError;
 use super::key_reduction::{Samples, VertexBound};
 use super::model::ModelWriteOptions;
+use super::model_warning::ModelWarning;
 use super::targets;
 use crate::rig_file::RigFile;
 
@@ -39,7 +40,7 @@ pub fn bake_clips(
     file: &RigFile,
     model: &Model,
     options: &ModelWriteOptions,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<ModelWarning>,
 ) -> Vec<BakedClip> {
     let layout = file.layout();
     let mut baked = Vec::new();
@@ -59,12 +60,11 @@ pub fn bake_clips(
         let mut times = union_of_times(channels());
         if !step {
             if own.iter().any(|channel| channel.interpolation == Interpolation::Step) {
-                warnings
-                    .push(format!("clip {:?}: morph weights that jumped now ramp between keys", clip.name));
+                warnings.push(ModelWarning::StepsRamp { clip: clip.name.clone() });
             }
             match filled_in(&times, options.bake_rate) {
                 Some(filled) => times = filled,
-                None => warnings.push(format!("clip {:?} is too long to bake between its keys", clip.name)),
+                None => warnings.push(ModelWarning::TooLong { clip: clip.name.clone() }),
             }
         }
         let times = rounded(&times);

@@ -23,10 +23,11 @@ use super::skin_weights::{self, Former};
 use super::stack_table::StackEntry;
 use super::table::{ComponentEntry, LayerEntry, ModelEntry, Storage};
 use super::targets::{self, SharedKeys, Target};
-use crate::WriteError;
 use crate::limits::{self, Counts};
+use crate::model_warning::ModelWarning;
 use crate::rig_file::RigFile;
 use crate::web;
+use crate::write_error::WriteError;
 
 /// How to write a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -84,8 +85,8 @@ pub struct ModelWriteReport {
     pub key_error: f64,
     /// what integers cost, where numbers were written as such
     pub rounding: Option<Rounding>,
-    /// what a stock viewer or an engine will not do, one sentence each
-    pub warnings: Vec<String>,
+    /// what a stock viewer or an engine will not do
+    pub warnings: Vec<ModelWarning>,
 }
 
 /// Stands for the name of a skinning where a chain of deformers is.
@@ -116,12 +117,13 @@ pub fn write(
         Profile::Web => web::obstacle(&document, layout).is_none().then(|| web::number_range(model.rig())),
     };
     let one_for_both_signs = range.is_some();
+    let least = range.map_or(0.0, |range| ROUNDED_AWAY * range.position);
     let halves = halves_of(model, &written, range);
 
     let normals_in_targets = layout.has_normals();
     let any_normals = model.layers().iter().any(|layer| !layer.basis.normals.is_empty());
     if any_normals && !normals_in_targets {
-        warnings.push("the file has no normals, so viewers shade the posed shape themselves; normal corrections are kept for eigenskin only".into());
+        warnings.push(ModelWarning::NoNormals);
     }
     let mut parts = LayerParts::default();
     let mut layers = Vec::new();
@@ -134,7 +136,7 @@ pub fn write(
             model,
             index,
             &halves[range],
-            TargetForm { with_normals: normals_in_targets, one_for_both_signs },
+            TargetForm { with_normals: normals_in_targets, one_for_both_signs, least },
             &mut parts,
         )?);
     }
@@ -172,7 +174,8 @@ pub fn write(
         morphed_attributes: total * attributes,
     };
     let exceeded = limits::check(&counts);
-    warnings.extend(exceeded.iter().filter(|warning| warning.limit.usual).map(ToString::to_string));
+    let exceeded = exceeded.into_iter().filter(|warning| warning.limit.usual);
+    warnings.extend(exceeded.map(ModelWarning::Limit));
     let rounding = match options.profile {
         Profile::Plain => None,
         Profile::Web => quantized(&mut document, file, model, &mut warnings)?,
@@ -195,11 +198,11 @@ fn quantized(
     document: &mut Document,
     file: &RigFile,
     model: &Model,
-    warnings: &mut Vec<String>,
+    warnings: &mut Vec<ModelWarning>,
 ) -> Result<Option<Rounding>, WriteError> {
     let layout = file.layout();
     if let Some(obstacle) = web::obstacle(document, layout) {
-        warnings.push(format!("the model is written as for all viewers, not for the web: {obstacle}"));
+        warnings.push(ModelWarning::NotForWeb { obstacle });
         return Ok(None);
     }
     web::quantize(document, layout)?;
@@ -264,18 +267,12 @@ pub fn coordinates(model: &Model, pose: &Pose) -> Vec<f32> {
     all
 }
 
-fn stage_warnings(model: &Model) -> Vec<String> {
+fn stage_warnings(model: &Model) -> Vec<ModelWarning> {
     let mut warnings = Vec::new();
     match model.base() {
         Base::Skinning(BaseSkinning::LinearBlend) => {}
-        Base::Skinning(base) => warnings.push(format!(
-            "the model's base is {} skinning, but viewers skin linearly: only eigenskin's own runtimes show it exactly",
-            base.name()
-        )),
-        Base::Deformers(stack) => warnings.push(format!(
-            "the model's base is the deformer stack {:?}, but viewers skin linearly: only eigenskin, or the program that has these deformers, shows it exactly",
-            stack.name
-        )),
+        Base::Skinning(base) => warnings.push(ModelWarning::OtherSkinning { base: *base }),
+        Base::Deformers(stack) => warnings.push(ModelWarning::Deformers { name: stack.name.clone() }),
     }
     let after: Vec<&Layer> = model.layers().iter().filter(|l| l.stage != Stage::BeforeSkinning).collect();
     if !after.is_empty() {
@@ -284,10 +281,7 @@ fn stage_warnings(model: &Model) -> Vec<String> {
             .flat_map(|layer| &layer.basis.positions)
             .map(|displacement| f64::from(displacement.length()))
             .fold(0.0, f64::max);
-        warnings.push(format!(
-            "{} layer(s) act after skinning, which morph targets cannot: viewers leave them out (basis displacements up to {longest:.3e})",
-            after.len()
-        ));
+        warnings.push(ModelWarning::AfterSkinning { layers: after.len(), longest });
     }
     warnings
 }
@@ -297,7 +291,13 @@ fn stage_warnings(model: &Model) -> Vec<String> {
 struct TargetForm {
     with_normals: bool,
     one_for_both_signs: bool,
+    /// displacements of a target up to this may be rounded away
+    least: f32,
 }
+
+/// Four steps of 16-bit integers, as a share of what they reach: the file's own targets may make steps longer than
+/// the mesh does.
+const ROUNDED_AWAY: f32 = 4.0 / 32767.0;
 
 /// What all layers add to.
 #[derive(Default)]
@@ -319,7 +319,9 @@ fn push_layer(
     let layer = &model.layers()[index];
     let name = |what: &str| format!("{OWN}layer {index} {what}");
     let before = layer.stage == Stage::BeforeSkinning;
-    let support = if before && targets_tell_support(layer, normals_in_targets) {
+    let tells =
+        targets_tell_support(layer, normals_in_targets) && !rounds_away(layer, components, form.least);
+    let support = if before && tells {
         None
     } else {
         append::indices(document, &name("support"), &layer.support, rig.vertex_count(), Usage::Other)?;
@@ -370,6 +372,16 @@ fn targets_tell_support(layer: &Layer, normals_in_targets: bool) -> bool {
     };
     let DisplacementBasis { positions, normals } = &layer.basis;
     !normals_elsewhere && (0..count).all(|place| moves(positions, place) || moves(normals, place))
+}
+
+/// Whether all that the morph targets of a layer hold may be zero when it is rounded.
+fn rounds_away(layer: &Layer, components: &[ComponentEntry], least: f32) -> bool {
+    components.iter().enumerate().all(|(component, entry)| {
+        let scale =
+            [entry.plus, entry.minus].into_iter().flatten().map(|half| half.scale as f32).fold(0.0, f32::max);
+        let positions = layer.basis.component_positions(component, layer.support.len());
+        positions.iter().all(|displacement| scale * displacement.abs().max_element() <= least)
+    })
 }
 
 /// Bytes of a name at most: Blender cuts off what is beyond.

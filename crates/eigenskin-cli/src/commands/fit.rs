@@ -146,7 +146,7 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     if let Examples::InMemory(set) = &job.examples {
         args.method.check_names(set)?;
     }
-    print_inputs(&output, &inputs, &job);
+    print_inputs(&output, &inputs, &job, args.large.scratch.is_some());
 
     let watcher = Terminal::new(quiet);
     let outcome = job.run(&watcher).map_err(|error| in_options(error, &inputs))?;
@@ -204,7 +204,7 @@ impl Args {
 
     fn settings(&self) -> Result<FitSettings> {
         if !self.solve_weights && self.solve.given() {
-            bail!("--influences and --smooth are about solved weights; add --solve-weights");
+            bail!("--influences and --smooth only work with --solve-weights, not with the rig's own weights");
         }
         let LimitArgs { max_targets, max_bytes, max_error } = self.limits;
         Ok(FitSettings {
@@ -266,7 +266,7 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
     anyhow!("{error} ({options})")
 }
 
-fn print_inputs(output: &Output, inputs: &FitInputs, job: &Fit) {
+fn print_inputs(output: &Output, inputs: &FitInputs, job: &Fit, scratch_given: bool) {
     rigs::print_file(output, &inputs.rig.path, &job.rig.file);
     if let Some(guess) = &job.rig.guessed {
         rigs::tell_references(job.rig.rig(), guess, " (--parents FILE.toml to correct)", output);
@@ -283,7 +283,12 @@ fn print_inputs(output: &Output, inputs: &FitInputs, job: &Fit) {
     let poses = counted(job.examples.len(), "pose", "poses");
     let path = inputs.examples.path().display();
     match &job.examples {
-        Examples::InMemory(_) => output.item("examples", format!("{path}: {poses}")),
+        Examples::InMemory(_) => {
+            output.item("examples", format!("{path}: {poses}"));
+            if scratch_given {
+                output.item("scratch", "not used: the shapes are in memory (--stream leaves them on disk)");
+            }
+        }
         Examples::OnDisk(set) => {
             let size = bytes(set.bytes() as usize);
             output.item("examples", format!("{path}: {poses}, {size} of shapes that stay on disk"));

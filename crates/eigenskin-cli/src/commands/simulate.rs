@@ -41,6 +41,20 @@ const NOT_WITH_MORE: [&str; 19] = [
     "parents",
 ];
 
+/// Options about poses that are made, of which `--poses` needs none.
+const NOT_WITH_POSES: [&str; 10] = [
+    "per_degree",
+    "no_corners",
+    "multi_joint_poses",
+    "validation_poses",
+    "validation",
+    "seed",
+    "ranges",
+    "range",
+    "lock",
+    "range_share",
+];
+
 /// Bend a rigged character as soft tissue around its bones: training poses without sculpts
 #[derive(clap::Args)]
 #[command(
@@ -110,8 +124,8 @@ struct PoseArgs {
     /// Share of the ranges that were not given
     #[arg(long, value_name = "SHARE", default_value_t = 1.0, hide_short_help = true)]
     range_share: f64,
-    /// Simulate the poses of this example set instead (its shapes are not looked at)
-    #[arg(long, value_name = "EX", hide_short_help = true)]
+    /// Simulate the poses of this example set instead (its shapes are not looked at), and make none
+    #[arg(long, value_name = "EX", conflicts_with_all = NOT_WITH_POSES, hide_short_help = true)]
     poses: Option<PathBuf>,
     /// Choose among the poses of --poses: START:STOP:STEP
     #[arg(
@@ -129,7 +143,7 @@ struct PoseArgs {
 #[command(next_help_heading = "Tissue")]
 struct TissueArgs {
     /// Edge of the lattice's cells, in the rig's unit [default: a third of the thinnest limb]
-    #[arg(long, value_name = "LENGTH", hide_short_help = true)]
+    #[arg(long, value_name = "LENGTH", conflicts_with = "max_cells", hide_short_help = true)]
     cell_size: Option<f64>,
     /// The most cells that an automatic edge gives
     #[arg(long, value_name = "N", default_value_t = 3000)]
@@ -233,6 +247,10 @@ impl Args {
             SimulateError::Ranges(RangeError::NothingMoves) => {
                 anyhow!("{rig}: {}, such as --range 'JOINT:x=-30..30'", RangeError::NothingMoves)
             }
+            SimulateError::Ranges(RangeError::NoJoints) => anyhow!(
+                "{rig}: {}; sculpt examples of its controls instead (eigenskin examples add)",
+                RangeError::NoJoints
+            ),
             SimulateError::Ranges(_) | SimulateError::Simulation(_) => {
                 anyhow::Error::new(error).context(rig.to_string())
             }

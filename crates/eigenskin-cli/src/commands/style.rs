@@ -14,8 +14,8 @@ use eigenskin::method::{Method, PatchesParams};
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{Form, MatchedBy, Regions, Space, StyleParams};
 
-use crate::fitting::options::{WorksWith, check_options};
 use crate::fitting::summary;
+use crate::fitting::works_with::{WorksWith, check_options};
 use crate::output::{Output, bytes, counted, figure};
 use crate::progress::Terminal;
 use crate::rigs;
@@ -117,7 +117,7 @@ impl Args {
         let of_model = WorksWith {
             option: "--per-vertex",
             given: self.per_vertex.is_some(),
-            with: "--model",
+            with: "--model".to_string(),
             chosen: self.model,
             instead: "an example set".to_string(),
         };

@@ -8,6 +8,7 @@ use eigenskin::jobs::suggest::{
     SuggestedPose,
 };
 use eigenskin::rig_source::RigSource;
+use eigenskin::sim::ranges::RangeError;
 
 use crate::output::{Output, counted, figure};
 use crate::progress::Terminal;
@@ -101,6 +102,12 @@ impl Args {
 fn with_options(error: SuggestError) -> anyhow::Error {
     match error {
         SuggestError::NoCount => anyhow!("{error} (--count)"),
+        SuggestError::Ranges { error: RangeError::NoJoints, .. } => {
+            anyhow!("{error}; choose among poses of a file or of a clip (--candidates FILE, --clip NAME)")
+        }
+        SuggestError::Ranges { error: RangeError::NothingMoves, .. } => anyhow!(
+            "{error}, such as --range 'JOINT:x=-30..30', or choose among poses of a file or of a clip (--candidates FILE, --clip NAME)"
+        ),
         other => anyhow!(other),
     }
 }

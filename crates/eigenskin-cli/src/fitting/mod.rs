@@ -7,3 +7,4 @@ mod patches_options;
 mod psd_options;
 mod psd_summary;
 pub mod summary;
+pub mod works_with;

@@ -1,6 +1,6 @@
 //! Options of all methods, and which go together.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::ValueEnum;
 use eigenskin::base::BaseChoice;
 use eigenskin::driver::Kernel;
@@ -13,6 +13,7 @@ use eigenskin::supports::{Border, SupportParams};
 use super::parameterization_options::ParameterizationArgs;
 use super::patches_options::PatchesArgs;
 use super::psd_options::PsdArgs;
+use super::works_with::{Method, OfMethods, WorksWith, check_method, check_options, listed};
 
 /// How to learn.
 #[derive(clap::Args)]
@@ -21,28 +22,29 @@ pub struct MethodArgs {
     #[arg(long, value_enum, default_value = "patches", help_heading = "Learning")]
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
-    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
-    /// parameterization]
+    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2. For eigenskin, psd, weighted-psd and
+    /// parameterization [default: gaussian; thin-plate for parameterization]
     #[arg(long, value_parser = parse_kernel, hide_short_help = true, help_heading = "Learning")]
     kernel: Option<Kernel>,
-    /// Width of the kernels in radians (of a control: its values), or auto (by leave-one-out)
-    /// [default: auto]
+    /// Width of the kernels in radians (of a control: in the range that the examples give it), or auto (by
+    /// leave-one-out). For methods with --kernel, and kernels that have a width: not linear, cubic, quintic and
+    /// thin-plate [default: auto]
     #[arg(long, value_parser = parse_width, hide_short_help = true, help_heading = "Learning")]
     width: Option<Width>,
     /// Smoothing of the drivers; 0 passes exactly through every example. A number, or auto (0 unless
-    /// examples are many and contradict each other; for parameterization: by cross-validation) [default:
-    /// auto, 0 for pose space deformation]
+    /// examples are many and contradict each other; for parameterization: by cross-validation). For methods
+    /// with --kernel [default: auto, 0 for pose space deformation]
     #[arg(long, value_parser = parse_smoothing, hide_short_help = true, help_heading = "Learning")]
     smoothing: Option<Smoothing>,
-    /// How far component weights may go beyond the examples' range, as a share of it, or none
-    /// [default: 0.5, none for pose space deformation]
+    /// How far component weights may go beyond the examples' range, as a share of it, or none. For methods
+    /// with --kernel [default: 0.5, none for pose space deformation]
     #[arg(long, value_parser = parse_clamp, hide_short_help = true, help_heading = "Learning")]
     clamp: Option<ClampArg>,
     /// The base, which corrections are added to: rigid, linear, dual-quaternion, or a deformer-stack file
-    /// (.toml) [default: what the examples were pulled back through, else linear]
+    /// (.toml). For all methods [default: what the examples were pulled back through, else linear]
     #[arg(long, value_name = "BASE", value_parser = clap::value_parser!(BaseChoice), help_heading = "Learning")]
     base: Option<BaseChoice>,
-    /// Leave normals to plain skinning
+    /// Leave normals to plain skinning, with any method
     #[arg(long, hide_short_help = true, help_heading = "Learning")]
     no_normals: bool,
     #[command(flatten)]
@@ -55,43 +57,12 @@ pub struct MethodArgs {
     patches: PatchesArgs,
 }
 
-/// Fitting methods.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    /// components per patch of the skin, over all joints that move it, alone and together, and over contact
-    Patches,
-    /// the paper's: principal components per joint support, interpolated over the joint's rotation
-    Eigenskin,
-    /// pose space deformation: every example as it was sculpted, fading out around its pose
-    Psd,
-    /// the same, with distances of poses measured as each part of the skin feels them
-    WeightedPsd,
-    /// few signals per part of the skin, interpolated over the joints that drive it
-    Parameterization,
-    /// tries all methods, then kernels, smoothing and budgets, and takes what predicts left-out examples best
-    Auto,
-}
-
-impl Method {
-    /// Its name as it is typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Eigenskin => "eigenskin",
-            Self::Psd => "psd",
-            Self::WeightedPsd => "weighted-psd",
-            Self::Parameterization => "parameterization",
-            Self::Patches => "patches",
-            Self::Auto => "auto",
-        }
-    }
-}
-
 /// Options of the EigenSkin method.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Options of --method eigenskin")]
 pub struct EigenSkinArgs {
-    /// Most components that may move one vertex, also of --method patches [default: 10, unless --per-joint is
-    /// given]
+    /// Most components that may move one vertex, also for --method patches and auto [default: 10, unless
+    /// --per-joint is given]
     #[arg(long, value_name = "N")]
     per_vertex: Option<usize>,
     /// Components of every joint: the paper's equal split
@@ -117,39 +88,10 @@ enum BorderArg {
 #[derive(Clone, Copy)]
 struct ClampArg(Option<f64>);
 
-/// An option, whether it is given, and the choice it works with.
-pub struct WorksWith {
-    /// such as `--per-joint`
-    pub option: &'static str,
-    /// whether it was typed
-    pub given: bool,
-    /// such as `--method eigenskin`
-    pub with: &'static str,
-    /// whether that was chosen
-    pub chosen: bool,
-    /// what was chosen instead, such as `--method psd`
-    pub instead: String,
-}
-
-/// Refuses the first option that only works with what was not chosen.
-pub fn check_options(options: &[WorksWith]) -> Result<()> {
-    match options.iter().find(|option| option.given && !option.chosen) {
-        Some(WorksWith { option, with, instead, .. }) => {
-            bail!("{option} only works with {with}, not with {instead}")
-        }
-        None => Ok(()),
-    }
-}
-
 impl MethodArgs {
     /// The base, if that was said.
     pub fn base(&self) -> Option<&BaseChoice> {
         self.base.as_ref()
-    }
-
-    /// Whether the method is still to be found.
-    fn is_auto(&self) -> bool {
-        self.method == Method::Auto
     }
 
     /// EigenSkin, or not settled yet.
@@ -160,10 +102,10 @@ impl MethodArgs {
     /// What to learn by: the method that was chosen, or with `--method auto` the best one.
     pub fn wanted(&self) -> Result<Wanted> {
         let method = self.params()?;
-        if !self.is_auto() {
+        if self.method != Method::Auto {
             return Ok(Wanted::This(method));
         }
-        let budget_is_given = self.eigenskin.per_vertex.is_some() || self.eigenskin.per_joint.is_some();
+        let budget_is_given = self.eigenskin.per_vertex.is_some();
         Ok(Wanted::Best { start: self.eigenskin_params(), budget_is_given })
     }
 
@@ -174,32 +116,9 @@ impl MethodArgs {
 
     /// What was asked for, on linear blending; an option that makes no sense for the method is refused.
     fn params(&self) -> Result<method::Method> {
-        let of_eigenskin = |(option, given)| WorksWith {
-            option,
-            given,
-            with: "--method eigenskin",
-            chosen: self.is_eigenskin(),
-            instead: format!("--method {}", self.method.name()),
-        };
-        let of_both = WorksWith {
-            option: "--per-vertex",
-            given: self.eigenskin.per_vertex.is_some(),
-            with: "--method patches and eigenskin",
-            chosen: self.is_eigenskin() || self.method == Method::Patches,
-            instead: format!("--method {}", self.method.name()),
-        };
-        check_options(&[of_both])?;
-        check_options(&self.eigenskin.given().map(of_eigenskin))?;
-        self.psd.check_method(self.method)?;
-        self.parameterization.check_method(self.method)?;
-        let kernels = [
-            ("--kernel", self.kernel.is_some()),
-            ("--width", self.width.is_some()),
-            ("--smoothing", self.smoothing.is_some()),
-        ];
-        let others: Vec<(&str, bool)> =
-            kernels.into_iter().chain([("--clamp", self.clamp.is_some())]).collect();
-        self.patches.check_method(self.method, &others)?;
+        check_method(self.of_methods(), self.method)?;
+        check_options(&self.kernel_options())?;
+        self.psd.check_deltas()?;
         if self.is_eigenskin() {
             return Ok(method::Method::EigenSkin(self.eigenskin_params()));
         }
@@ -211,7 +130,7 @@ impl MethodArgs {
                 self.patches.params(self.eigenskin.per_vertex, !self.no_normals),
             ));
         }
-        self.psd.check_interpolation(&kernels)?;
+        self.psd.check_interpolation(&self.kernels_given())?;
         let params = PsdParams {
             clamp_margin: self.clamp.and_then(|clamp| clamp.0),
             normals: !self.no_normals,
@@ -221,9 +140,55 @@ impl MethodArgs {
         Ok(method::Method::Psd(self.psd.params(&params, rbf, self.width.is_some(), self.method)?))
     }
 
+    /// Every option that not all methods honour.
+    fn of_methods(&self) -> Vec<OfMethods> {
+        let kernels = self.kernels_given().into_iter().chain([("--clamp", self.clamp.is_some())]);
+        kernels
+            .map(|(option, given)| OfMethods { option, given, methods: Method::WITH_KERNELS })
+            .chain(self.eigenskin.of_methods())
+            .chain(self.psd.of_methods())
+            .chain(self.parameterization.of_methods())
+            .chain(self.patches.of_methods())
+            .collect()
+    }
+
+    /// The options of kernels, and whether they were typed.
+    fn kernels_given(&self) -> [(&'static str, bool); 3] {
+        [
+            ("--kernel", self.kernel.is_some()),
+            ("--width", self.width.is_some()),
+            ("--smoothing", self.smoothing.is_some()),
+        ]
+    }
+
+    /// What is asked of kernels, and only some kernels have.
+    fn kernel_options(&self) -> [WorksWith; 2] {
+        let kernel = self.kernel();
+        let with_width = Kernel::ALL.into_iter().filter(|kernel| kernel.has_width());
+        let with = format!("--kernel {}", listed(with_width.map(Kernel::name)));
+        [("--width", self.width.is_some()), ("--radius", self.psd.gives_radius())].map(|(option, given)| {
+            WorksWith {
+                option,
+                given,
+                with: with.clone(),
+                chosen: kernel.has_width(),
+                instead: format!("--kernel {}", kernel.name()),
+            }
+        })
+    }
+
+    /// The kernel that was chosen, or the method's own.
+    fn kernel(&self) -> Kernel {
+        let default = match self.method {
+            Method::Parameterization => Kernel::ThinPlate,
+            _ => Kernel::Gaussian,
+        };
+        self.kernel.unwrap_or(default)
+    }
+
     fn interpolation(&self, smoothing: Smoothing) -> RbfParams {
         RbfParams {
-            kernel: self.kernel.unwrap_or(Kernel::Gaussian),
+            kernel: self.kernel(),
             width: self.width.clone().unwrap_or(Width::LeaveOneOut),
             smoothing: self.smoothing.unwrap_or(smoothing),
             tail: TailChoice::Automatic,
@@ -231,10 +196,8 @@ impl MethodArgs {
     }
 
     fn parameterization_params(&self) -> ParameterizationParams {
-        let interpolation = self.interpolation(Smoothing::Automatic);
-        let kernel = self.kernel.unwrap_or(Kernel::ThinPlate);
         self.parameterization.params(ParameterizationParams {
-            interpolation: RbfParams { kernel, ..interpolation },
+            interpolation: self.interpolation(Smoothing::Automatic),
             normals: !self.no_normals,
             clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
             ..ParameterizationParams::default()
@@ -271,12 +234,18 @@ impl EigenSkinArgs {
         }
     }
 
-    /// Its options, and whether they were typed.
-    pub fn given(&self) -> [(&'static str, bool); 3] {
+    /// Its options, and who honours them.
+    fn of_methods(&self) -> [OfMethods; 4] {
+        let own = |option, given| OfMethods { option, given, methods: &[Method::Eigenskin] };
         [
-            ("--per-joint", self.per_joint.is_some()),
-            ("--support-border", self.support_border.is_some()),
-            ("--support-threshold", self.support_threshold.is_some()),
+            OfMethods {
+                option: "--per-vertex",
+                given: self.per_vertex.is_some(),
+                methods: &[Method::Patches, Method::Eigenskin, Method::Auto],
+            },
+            own("--per-joint", self.per_joint.is_some()),
+            own("--support-border", self.support_border.is_some()),
+            own("--support-threshold", self.support_threshold.is_some()),
         ]
     }
 }

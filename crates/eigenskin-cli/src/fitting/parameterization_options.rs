@@ -1,9 +1,8 @@
 //! Options of the parameterization by joints.
 
-use anyhow::Result;
 use eigenskin::method::{IcaParams, ParameterizationParams, SignalBasis};
 
-use super::options::{Method, WorksWith, check_options};
+use super::works_with::{Method, OfMethods};
 
 /// Options of `--method parameterization`.
 #[derive(clap::Args)]
@@ -28,21 +27,15 @@ pub struct ParameterizationArgs {
 struct SignalLimit(Option<usize>);
 
 impl ParameterizationArgs {
-    /// Refuses these options beside another method.
-    pub fn check_method(&self, method: Method) -> Result<()> {
-        let own = |option, given| WorksWith {
-            option,
-            given,
-            with: "--method parameterization",
-            chosen: method == Method::Parameterization,
-            instead: format!("--method {}", method.name()),
-        };
-        check_options(&[
+    /// These options, and who honours them.
+    pub fn of_methods(&self) -> [OfMethods; 4] {
+        let own = |option, given| OfMethods { option, given, methods: &[Method::Parameterization] };
+        [
             own("--signals", self.signals.is_some()),
             own("--parts", self.parts.is_some()),
             own("--ica", self.ica),
             own("--per-coordinate", self.per_coordinate),
-        ])
+        ]
     }
 
     /// What was asked for, on top of what all methods share.

@@ -1,9 +1,8 @@
 //! Options of patches.
 
-use anyhow::Result;
 use eigenskin::method::PatchesParams;
 
-use super::options::{Method, WorksWith, check_options};
+use super::works_with::{Method, OfMethods};
 
 /// Options of `--method patches`.
 #[derive(clap::Args)]
@@ -15,30 +14,9 @@ pub struct PatchesArgs {
 }
 
 impl PatchesArgs {
-    /// Refuses these options beside another method, and `others` (option, given) beside this one.
-    pub fn check_method(&self, method: Method, others: &[(&'static str, bool)]) -> Result<()> {
-        let instead = || format!("--method {}", method.name());
-        let chosen = method == Method::Patches;
-        let own = [("--patches", self.patches.is_some())];
-        let own = own.map(|(option, given)| WorksWith {
-            option,
-            given,
-            with: "--method patches",
-            chosen,
-            instead: instead(),
-        });
-        check_options(&own)?;
-        let others: Vec<WorksWith> = others
-            .iter()
-            .map(|&(option, given)| WorksWith {
-                option,
-                given,
-                with: "the other methods",
-                chosen: !chosen,
-                instead: instead(),
-            })
-            .collect();
-        check_options(&others)
+    /// These options, and who honours them.
+    pub fn of_methods(&self) -> [OfMethods; 1] {
+        [OfMethods { option: "--patches", given: self.patches.is_some(), methods: &[Method::Patches] }]
     }
 
     /// What was asked for.

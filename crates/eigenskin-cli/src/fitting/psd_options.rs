@@ -13,7 +13,7 @@ use eigenskin::method::{DeltaSpace, PoseFeature, PrototypeParams, PsdInterpolati
 use eigenskin::model::Frame;
 use eigenskin::mover::Mover;
 
-use super::options::{Method, WorksWith, check_options};
+use super::works_with::{Method, OfMethods, WorksWith, check_options};
 
 /// Options of pose space deformation, weighted or not.
 #[derive(clap::Args)]
@@ -29,11 +29,12 @@ pub struct PsdArgs {
     /// How weights are found between examples [default: rbf]
     #[arg(long, value_enum, hide_short_help = true)]
     interpolation: Option<InterpolationArg>,
-    /// How far one example reaches, instead of --width; may be given again for others
+    /// How far one example reaches, instead of --width, with a kernel that has one; may be given again for
+    /// others
     #[arg(long, value_name = "EXAMPLE=R", value_parser = parse_radius, hide_short_help = true)]
     radius: Vec<(String, f64)>,
     /// How far examples reach along a joint's three axes, in radians (joint=0.5,1,1), or along a
-    /// control (control=0.4); --width, then 1 unless given, is for the others. Three numbers more
+    /// control (control=0.4), not with --interpolation linear; --width, then 1 unless given, is for the others. Three numbers more
     /// are how axes 1 and 2, 1 and 3, 2 and 3 go together, from -1 to 1 (a Mahalanobis distance)
     #[arg(long, value_name = "NAME=A,B,C", value_parser = parse_axis_radii, hide_short_help = true)]
     axis_radii: Vec<(String, AxisRadii)>,
@@ -95,38 +96,38 @@ enum AxisRadii {
 const SHEPARD_POWER: f64 = 2.0;
 
 impl PsdArgs {
-    /// Refuses options that another method does not have.
-    pub fn check_method(&self, method: Method) -> Result<()> {
-        let instead = || format!("--method {}", method.name());
-        let of_psd = |option, given| WorksWith {
-            option,
-            given,
-            with: "--method psd and weighted-psd",
-            chosen: matches!(method, Method::Psd | Method::WeightedPsd),
-            instead: instead(),
-        };
-        check_options(&[
-            of_psd("--deltas", self.deltas.is_some()),
-            of_psd("--axes", self.axes.is_some()),
-            of_psd("--interpolation", self.interpolation.is_some()),
-            of_psd("--radius", !self.radius.is_empty()),
-            of_psd("--axis-radii", !self.axis_radii.is_empty()),
-            of_psd("--order", self.order.is_some()),
-            WorksWith {
+    /// These options, and who honours them.
+    pub fn of_methods(&self) -> [OfMethods; 7] {
+        let own = |option, given| OfMethods { option, given, methods: Method::PSD };
+        [
+            own("--deltas", self.deltas.is_some()),
+            own("--axes", self.axes.is_some()),
+            own("--interpolation", self.interpolation.is_some()),
+            own("--radius", self.gives_radius()),
+            own("--axis-radii", !self.axis_radii.is_empty()),
+            own("--order", self.order.is_some()),
+            OfMethods {
                 option: "--prototypes",
                 given: self.prototypes.is_some(),
-                with: "--method weighted-psd",
-                chosen: method == Method::WeightedPsd,
-                instead: instead(),
+                methods: &[Method::WeightedPsd],
             },
-            WorksWith {
-                option: "--axes",
-                given: self.axes.is_some(),
-                with: "--deltas forward",
-                chosen: self.deltas == Some(DeltasArg::Forward),
-                instead: "--deltas inverse".to_string(),
-            },
-        ])
+        ]
+    }
+
+    /// Whether some example has a radius of its own.
+    pub fn gives_radius(&self) -> bool {
+        !self.radius.is_empty()
+    }
+
+    /// Refuses axes of deltas that turn with the skin.
+    pub fn check_deltas(&self) -> Result<()> {
+        check_options(&[WorksWith {
+            option: "--axes",
+            given: self.axes.is_some(),
+            with: "--deltas forward".to_string(),
+            chosen: self.deltas == Some(DeltasArg::Forward),
+            instead: "--deltas inverse".to_string(),
+        }])
     }
 
     /// Refuses options that another interpolation does not have; `kernels` are those of radial
@@ -136,14 +137,18 @@ impl PsdArgs {
         let of_rbf = |&(option, given): &(&'static str, bool)| WorksWith {
             option,
             given,
-            with: "--interpolation rbf",
+            with: "--interpolation rbf".to_string(),
             chosen: chosen == InterpolationArg::Rbf,
             instead: chosen.option().to_string(),
         };
         let mut options: Vec<WorksWith> = kernels.iter().map(of_rbf).collect();
-        options.push(of_rbf(&("--radius", !self.radius.is_empty())));
+        options.push(of_rbf(&("--radius", self.gives_radius())));
         let axis_radii = of_rbf(&("--axis-radii", !self.axis_radii.is_empty()));
-        options.push(WorksWith { chosen: chosen != InterpolationArg::Linear, ..axis_radii });
+        options.push(WorksWith {
+            with: "--interpolation rbf and shepard".to_string(),
+            chosen: chosen != InterpolationArg::Linear,
+            ..axis_radii
+        });
         check_options(&options)
     }
 

@@ -2,7 +2,7 @@
 
 use eigenskin::examples::MergedExample;
 use eigenskin::jobs::fit::FitOutcome;
-use eigenskin::method::{EigenSkinReport, Learnt, PatchesReport};
+use eigenskin::method::{Budget, EigenSkinParams, EigenSkinReport, Learnt, Method, PatchesReport};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 
@@ -31,7 +31,7 @@ pub fn print(output: &Output, outcome: &FitOutcome) {
     );
     print_error(output, training);
     match &fit.learnt {
-        Learnt::EigenSkin(_) => {}
+        Learnt::EigenSkin(learnt) => print_per_joint(output, outcome, learnt),
         Learnt::Psd(learnt) => psd_summary::print_spaces(output, learnt),
         Learnt::Parameterization(learnt) => parameterization_summary::print_parts(output, learnt),
         Learnt::Patches(learnt) => print_patches(output, learnt),
@@ -64,6 +64,22 @@ fn movers(learnt: &EigenSkinReport, model: &Model) -> String {
         counted(joints, "joint", "joints")
     } else {
         counted(joints, "joint or control", "joints and controls")
+    }
+}
+
+/// Joints that got fewer components than were asked for each.
+fn print_per_joint(output: &Output, outcome: &FitOutcome, learnt: &EigenSkinReport) {
+    let Method::EigenSkin(EigenSkinParams { budget: Budget { per_joint: Some(asked), .. }, .. }) =
+        &outcome.method
+    else {
+        return;
+    };
+    let short = learnt.joints.iter().filter(|joint| joint.component_count < *asked);
+    let short: Vec<String> =
+        short.map(|joint| format!("{} ({})", joint.name, joint.component_count)).collect();
+    if !short.is_empty() {
+        let why = "their examples show no more, or another limit is reached";
+        output.item("per joint", format!("fewer than {asked} for {}: {why}", short.join(", ")));
     }
 }
 

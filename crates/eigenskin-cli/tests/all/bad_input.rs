@@ -213,9 +213,10 @@ fn parameters_that_make_no_sense() {
     let model = folder.path().join("model.glb");
     let base =
         ["fit", path.to_str().unwrap(), "--examples", path.to_str().unwrap(), "-o", model.to_str().unwrap()];
+    let base = [&base[..], &["--method", "eigenskin"]].concat();
     for (extra, word) in [
-        (["--width", "-1"], "width"),
-        (["--smoothing", "NaN"], "smoothing"),
+        (["--width", "-1"], "a kernel width must be"),
+        (["--smoothing", "NaN"], "the smoothing must be"),
         (["--support-threshold", "2"], "threshold"),
         (["--clamp", "-3"], "clamp"),
         (["--frames", "100:"], "--frames"),

@@ -143,6 +143,10 @@ fn sculpts_after_a_chain_of_deformers_are_learnt_through_it() {
     let fit = desk.json("fit rig.glb --examples set.glb -o model.glb --method psd --report fit.html");
     assert!(fit["training"]["model"]["max_of_100"].as_f64().unwrap() < 0.01, "{fit}");
     assert!(fit["viewer"]["rmse"].as_f64().unwrap() > 0.0, "stock viewers have no lattice");
+    // They are met: two warnings about viewers, and none about what skinning cannot reach.
+    let said = fit["warnings"].as_array().unwrap();
+    let is_known = |text: &str| text.contains("deformer") || text.contains("act after skinning");
+    assert!(said.iter().all(|warning| is_known(warning.as_str().unwrap())), "{said:?}");
     let model = read_model(desk.file("model.glb")).unwrap().1;
     assert_eq!(model.base(), &inverted.base);
     let evaluated = desk.json("evaluate model.glb --truth set.glb --report evaluation.html");

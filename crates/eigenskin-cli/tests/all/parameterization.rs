@@ -65,37 +65,3 @@ fn senseless_options_are_refused() {
         assert!(!output.status.success() && message.contains(word), "{options:?}: {message}");
     }
 }
-
-/// Options that a method cannot honour are refused with the methods that can.
-#[test]
-fn options_of_other_methods_are_refused() {
-    let of_psd = "--method psd and weighted-psd";
-    let options: [(&str, &str, &str, &[&str]); 14] = [
-        ("--radius", "fist=0.4", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--axis-radii", "elbow=0.5,1,1", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--deltas", "forward", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--axes", "root", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--order", "as-given", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--interpolation", "shepard", of_psd, &["eigenskin", "parameterization", "auto"]),
-        ("--prototypes", "3", "--method weighted-psd", &["eigenskin", "psd", "parameterization", "auto"]),
-        ("--per-vertex", "4", "--method patches and eigenskin", &["psd", "weighted-psd", "parameterization"]),
-        ("--per-joint", "4", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
-        ("--support-border", "hard", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
-        ("--support-threshold", "0.1", "--method eigenskin", &["psd", "weighted-psd", "parameterization"]),
-        ("--signals", "4", "--method parameterization", &["eigenskin", "psd", "weighted-psd", "auto"]),
-        ("--parts", "2", "--method parameterization", &["eigenskin", "psd", "weighted-psd", "auto"]),
-        ("--per-coordinate", "", "--method parameterization", &["eigenskin", "psd", "weighted-psd", "auto"]),
-    ];
-    for (option, value, with, methods) in options {
-        for method in methods {
-            // Refused before any file is looked for.
-            let mut arguments =
-                vec!["fit", "no.npz", "--examples", "no.npz", "-o", "model.glb", "--method", method, option];
-            arguments.extend(Some(value).filter(|value| !value.is_empty()));
-            let output = eigenskin(&arguments);
-            let message = String::from_utf8_lossy(&output.stderr);
-            let sentence = format!("{option} only works with {with}, not with --method {method}\n");
-            assert!(!output.status.success() && message.contains(&sentence), "{arguments:?}: {message}");
-        }
-    }
-}

@@ -257,7 +257,8 @@ fn methods(
     let most = fit_examples(set, base, &attempts[0].method, progress)?.model.component_count();
     let most_components = (set.len() > most).then_some(most.max(1));
     let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
-    let psd = Attempt { most_components, ..Attempt::new(Method::Psd(PsdParams::default())) };
+    let psd = PsdParams { normals: start.normals, ..PsdParams::default() };
+    let psd = Attempt { most_components, ..Attempt::new(Method::Psd(psd)) };
     let seen = Observations::of(set, base, psd.method.allows_compromise(), progress);
     let fitted =
         seen.map_err(FitError::from).and_then(|seen| fit(&seen, &psd.method, most_components, progress));

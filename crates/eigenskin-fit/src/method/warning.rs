@@ -5,9 +5,9 @@ use super::{Fit, Learnt};
 /// Something that a model does not do as the examples show it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FitWarning {
-    /// Deltas at rest do not reach an example where skinning collapses and has no inverse; what is
-    /// missing is added after skinning.
-    Unreachable {
+    /// Deltas at rest do not reach an example where skinning collapses and has no inverse; what they leave is
+    /// added after skinning, so the model meets the example and viewers that know only morph targets do not.
+    AddedAfterSkinning {
         /// the example
         example: String,
         /// the largest distance, in the unit of the rest shape
@@ -38,9 +38,11 @@ impl Fit {
         match &self.learnt {
             Learnt::EigenSkin(_) | Learnt::Patches(_) => Vec::new(),
             Learnt::Psd(report) => {
+                // What deformers leave is told where examples are pulled back through them: nothing collapses.
+                let is_skinning = self.model.base().skinning().is_some();
                 let least = UNREACHABLE * self.model.rig().mesh().size();
-                let unreachable = report.examples.iter().filter(|example| example.unreachable > least);
-                let unreachable = unreachable.map(|example| FitWarning::Unreachable {
+                let after = report.examples.iter().filter(|e| is_skinning && e.unreachable > least);
+                let after = after.map(|example| FitWarning::AddedAfterSkinning {
                     example: example.name.clone(),
                     distance: example.unreachable,
                 });
@@ -50,7 +52,7 @@ impl Fit {
                 });
                 let misses = misses
                     .filter(|warning| matches!(warning, FitWarning::NotExact { miss, .. } if *miss > MISS));
-                unreachable.chain(misses).collect()
+                after.chain(misses).collect()
             }
             Learnt::Parameterization(report) => {
                 let examples = report.residuals_ignored;

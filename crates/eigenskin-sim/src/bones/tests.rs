@@ -223,3 +223,42 @@ fn bad_input_is_named() {
     let error = Tissue::of(&face, &[], &[], &with_edge(0.5), &Unwatched).err();
     assert_eq!(error, Some(TissueError::Bones(BoneError::NoJoints)));
 }
+
+/// A second cylinder beside the limb has no bone in it: it goes with the joint that its skin follows.
+#[test]
+fn a_piece_without_a_bone_is_told() {
+    let joints = [("root", None, up(0.5)), ("elbow", Some(0), up(4.0))];
+    let whole = limb(&joints, |z| u32::from(z > 4.0));
+    let (mut points, mut triangles) = (Vec::new(), Vec::new());
+    add_cylinder(&mut points, &mut triangles, 1.0, [0.0, 8.0], 16);
+    let first = points.len();
+    add_cylinder(&mut points, &mut triangles, 1.0, [0.0, 8.0], 16);
+    points[first..].iter_mut().for_each(|point| point.x += 4.0);
+    let follows = |(vertex, p): (usize, &DVec3)| {
+        vec![Influence { joint: u32::from(vertex >= first || p.z > 4.0), weight: 1.0 }]
+    };
+    let weights = SkinWeights::new(2, points.iter().enumerate().map(follows).collect::<Vec<_>>()).unwrap().0;
+    let two = Rig::new(mesh_of(&points, &triangles), whole.skeleton().clone(), weights, vec![]).unwrap();
+    let warnings =
+        |rig: &Rig| Tissue::of(rig, &[true; 2], &[], &with_edge(0.5), &Unwatched).unwrap().held.warnings;
+    assert_eq!(warnings(&whole), []);
+    let found = warnings(&two);
+    assert!(
+        matches!(&found[..], [BoneWarning::LoosePiece { cells, joint }] if *cells > 20 && joint == "elbow"),
+        "{found:?}"
+    );
+}
+
+/// The same limb in cells so long that other bones are in all of the stray joint's.
+#[test]
+fn a_joint_whose_cells_are_taken_is_told() {
+    let aside = DVec3::new(30.0, 0.0, 7.0);
+    let joints = [("root", None, up(0.5)), ("stray", Some(0), aside), ("end", Some(1), aside + DVec3::X)];
+    let rig = limb(&joints, |z| u32::from(z > 5.0) + u32::from(z > 7.0));
+    let is_told = |edge: f64| {
+        let found = Tissue::of(&rig, &[true; 3], &[], &with_edge(edge), &Unwatched).unwrap().held.warnings;
+        found.iter().any(|warning| matches!(warning, BoneWarning::HoldsNothing { .. }))
+    };
+    assert!(!is_told(0.5));
+    assert!([1.0, 1.5, 2.0, 2.5, 3.0, 4.0].into_iter().any(is_told));
+}

@@ -100,12 +100,18 @@ pub enum RangeError {
     /// Nothing left to bend.
     #[error("no joint of the rig bends its skin; give some joint a range")]
     NothingMoves,
+    /// A face of controls, or a shape without anything that moves it.
+    #[error("the rig has no joints, so there are no ranges of joints to make poses from")]
+    NoJoints,
 }
 
 /// The degrees of freedom of a rig: given ones, then by name, else a cautious default. All ranges
 /// that were not given are multiplied by `share`.
 pub fn ranges(rig: &Rig, given: &GivenRanges, share: f64) -> Result<Ranges, RangeError> {
     let skeleton = rig.skeleton();
+    if skeleton.joint_count() == 0 {
+        return Err(RangeError::NoJoints);
+    }
     for name in given.keys() {
         if skeleton.joint_named(name).is_none() {
             let joints: Vec<&str> = skeleton.joints().iter().map(|joint| joint.name.as_str()).collect();

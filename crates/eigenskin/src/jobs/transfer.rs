@@ -13,7 +13,7 @@ use eigenskin_fit::metrics::{Evaluation, evaluate_against};
 use eigenskin_fit::transfer::{
     TransferError, TransferParams, TransferredModel, transfer_examples, transfer_model,
 };
-use eigenskin_gltf::{ModelWriteOptions, ModelWriteReport, RigFile, model_glb};
+use eigenskin_gltf::{ModelWarning, ModelWriteOptions, ModelWriteReport, RigFile, model_glb};
 use eigenskin_io::{ReadError, WriteError};
 use serde::{Deserialize, Serialize, Serializer};
 
@@ -92,15 +92,15 @@ pub struct TransferOutcome {
 }
 
 /// What deserves attention.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum TransferWarning {
     /// near some vertices the model's surface faces another way
     FacesAway {
         /// how many
         vertices: usize,
     },
-    /// what the writer of models says, one sentence
-    Model(String),
+    /// what the writer of models says
+    Model(ModelWarning),
 }
 
 /// Why a model cannot be transferred.
@@ -251,7 +251,7 @@ impl fmt::Display for TransferWarning {
                     "near {vertices} {noun} the model's surface faces another way; they take the nearest point"
                 )
             }
-            Self::Model(sentence) => write!(f, "{sentence}"),
+            Self::Model(warning) => warning.fmt(f),
         }
     }
 }

@@ -122,7 +122,7 @@ pub fn written_file(path: impl AsRef<Path>, report: &ModelWriteReport) -> Writte
         name: file_name(path),
         targets: report.targets,
         bytes: report.bytes,
-        warnings: report.warnings.clone(),
+        warnings: report.warnings.iter().map(ToString::to_string).collect(),
     }
 }
 

@@ -8,7 +8,8 @@ use eigenskin::characters::{Character, arm};
 use eigenskin::deformers::Base;
 use eigenskin::evaluate::Evaluator;
 use eigenskin::glam::Vec3;
-use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
+use eigenskin::gltf::internals::append::{self, Usage};
+use eigenskin::gltf::{FileKind, ModelWriteOptions, Profile, ReadOptions, RigFile, rig_of};
 use eigenskin::io::Bvh;
 use eigenskin::jobs::bake::{
     Bake, BakeError, BakeInputs, BakeOutputs, BakeSettings, BakeWarning, MotionInput, MotionSource,
@@ -191,4 +192,84 @@ fn settings_go_through_json() {
     assert_eq!(serde_json::from_str::<BakeSettings>(&text).unwrap(), settings);
     assert_eq!(serde_json::from_str::<BakeSettings>("{}").unwrap(), BakeSettings::default());
     assert!(serde_json::from_str::<BakeSettings>(r#"{ "speed": 2 }"#).is_err());
+}
+
+/// The arm's clip at these times, as steps or not, with a morph target of the file's own or not.
+fn clip_at(times: &[f64], steps: bool, own_target: bool) -> RigFile {
+    let character = arm(300).unwrap();
+    let poses: Vec<_> = times.iter().map(|time| character.pose(&[0.0, 0.0, -0.3 * time])).collect();
+    let file =
+        RigFile::from_rig(character.rig.clone(), "arm").unwrap().with_clip("bend", times, &poses).unwrap();
+    let mut document = file.document().clone();
+    if steps {
+        for sampler in document.entry_mut("animations", 0).unwrap()["samplers"].as_array_mut().unwrap() {
+            sampler["interpolation"] = "STEP".into();
+        }
+    }
+    if own_target {
+        let bump = vec![Vec3::Y * 0.01; character.rig.vertex_count()];
+        let target = append::vec3(&mut document, "bump", &bump, Usage::Vertices, true).unwrap();
+        let mesh = document.entry_mut("meshes", 0).unwrap();
+        mesh["primitives"][0]["targets"] = serde_json::json!([{ "POSITION": target }]);
+    }
+    rig_of(document, &ReadOptions::default()).unwrap()
+}
+
+/// Its name; a new warning is not compiled until it has one, and then needs a case below.
+fn kind(warning: &BakeWarning) -> &'static str {
+    match warning {
+        BakeWarning::StepsRamp { .. } => "steps ramp",
+        BakeWarning::OwnTargets => "own targets",
+        BakeWarning::UnevenKeys => "uneven keys",
+        BakeWarning::ShortLastStep { .. } => "short last step",
+        BakeWarning::OlderFrames { .. } => "older frames",
+        BakeWarning::Model(_) => "model",
+    }
+}
+
+/// Each warning where it is true, and in nothing that differs from it by one thing. Older frames are above.
+#[test]
+fn warnings_are_said_where_they_are_true() {
+    let folder = tempfile::tempdir().unwrap();
+    let [even, uneven] = [[0.0, 0.5, 1.0], [0.0, 0.2, 1.0]];
+    let (obj, pc2) = (Some(folder.path().join("frames")), Some(folder.path().join("out.pc2")));
+    let [nothing, shapes, cache] = [
+        BakeOutputs::default(),
+        BakeOutputs { obj, ..BakeOutputs::default() },
+        BakeOutputs { pc2, ..BakeOutputs::default() },
+    ];
+    let linear = BaseSkinning::LinearBlend;
+    let character = arm(300).unwrap();
+    let set = SweptSkin::new(&character).examples(character.single_joint_poses(2)).unwrap();
+    let said = |mut file: RigFile, rate: Option<f64>, outputs: &BakeOutputs, base: BaseSkinning| {
+        let fit = fit_examples(&set, &base.into(), &EigenSkinParams::default().into(), &Unwatched);
+        let model = Arc::new(fit.unwrap().model);
+        file.kind = FileKind::Model;
+        let motion = MotionInput::Own(file.clips()[0].clone());
+        let settings = BakeSettings { rate, ..BakeSettings::default() };
+        let rig = OpenedRig { file, guessed: None };
+        let mut outcome = Bake { rig, model, motion, settings }.run(&Unwatched).unwrap();
+        let written = outcome.write(outputs, &Unwatched).unwrap();
+        let all = outcome.warnings.iter().chain(&written.warnings);
+        all.map(kind).collect::<Vec<_>>()
+    };
+    assert_eq!(said(clip_at(&even, true, false), Some(10.0), &nothing, linear), ["steps ramp"]);
+    assert!(said(clip_at(&even, true, false), None, &nothing, linear).is_empty());
+    assert!(said(clip_at(&even, false, false), Some(10.0), &nothing, linear).is_empty());
+
+    assert_eq!(said(clip_at(&even, false, true), None, &shapes, linear), ["own targets"]);
+    assert!(said(clip_at(&even, false, true), None, &nothing, linear).is_empty());
+    assert!(said(clip_at(&even, false, false), None, &shapes, linear).is_empty());
+
+    assert_eq!(said(clip_at(&uneven, false, false), None, &cache, linear), ["uneven keys"]);
+    assert!(said(clip_at(&uneven, false, false), None, &shapes, linear).is_empty());
+    assert!(said(clip_at(&uneven, false, false), Some(10.0), &cache, linear).is_empty());
+    assert!(said(clip_at(&even, false, false), None, &cache, linear).is_empty());
+
+    assert_eq!(said(clip_at(&even, false, false), Some(3.3), &cache, linear), ["short last step"]);
+    assert!(said(clip_at(&even, false, false), Some(4.0), &cache, linear).is_empty());
+
+    let glb = BakeOutputs { glb: Some(folder.path().join("out.glb")), ..BakeOutputs::default() };
+    assert_eq!(said(clip_at(&even, false, false), None, &glb, BaseSkinning::DualQuaternion), ["model"]);
+    assert!(said(clip_at(&even, false, false), None, &glb, linear).is_empty());
 }

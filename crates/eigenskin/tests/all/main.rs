@@ -20,4 +20,5 @@ mod style;
 mod suggest;
 mod support;
 mod transfer;
+mod warnings;
 mod weights_files;

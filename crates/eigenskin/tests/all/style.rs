@@ -192,3 +192,28 @@ fn settings_go_through_json() {
     let wrong = serde_json::from_str::<StyleSettings>(r#"{ "capture": { "space": "outer" } }"#).unwrap_err();
     assert!(wrong.to_string().contains("nearest-bones, rigid"), "{wrong}");
 }
+
+/// Each where it is true; none of them in the transfer from bar to cylinder above.
+#[test]
+fn foreign_styles_and_targets_are_told() {
+    // One signal does not hold a style of many.
+    let few = StyleParams { signals: Some(1), ..StyleParams::default() };
+    let few = StyleSettings { capture: few, ..StyleSettings::default() };
+    let found = bar_to_cylinder(few, 120.0).run(&Unwatched).unwrap().warnings();
+    assert!(matches!(&found[..], [StyleWarning::LittleCarried { carried }] if *carried < 0.5), "{found:?}");
+
+    // The target does what the style's character never does.
+    let job = bar_to_cylinder(StyleSettings::default(), 120.0);
+    let wild = |(frame, example): (usize, &Example)| {
+        let wave = |vertex: usize| ((7 * vertex + 3 * frame) as f32).sin();
+        let mut example = example.clone();
+        if frame > 0 {
+            example.positions.iter_mut().enumerate().for_each(|(vertex, p)| p.x += 3.0 * wave(vertex));
+        }
+        example
+    };
+    let examples = job.target.set.examples().iter().enumerate().map(wild).collect();
+    let target = opened(ExampleSet::new(job.target.set.rig().clone(), examples).unwrap());
+    let found = Style { target, ..job }.run(&Unwatched).unwrap().warnings();
+    assert!(matches!(&found[..], [StyleWarning::LittleShared { shared }] if *shared < 0.5), "{found:?}");
+}

@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
-use eigenskin::characters::truth::SweptSkin;
+use eigenskin::articulation::NamedPose;
+use eigenskin::characters::truth::{SweptSkin, true_shape};
 use eigenskin::characters::{Character, arm, square_bar};
 use eigenskin::deformers::Base;
-use eigenskin::examples::ExampleSet;
-use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
+use eigenskin::examples::{Example, ExampleSet};
+use eigenskin::gltf::{ModelWarning, ModelWriteOptions, Profile, RigFile};
 use eigenskin::jobs::transfer::{
-    Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings,
+    Transfer, TransferInputs, TransferJobError, TransferOutcome, TransferSettings, TransferWarning,
 };
+use eigenskin::mesh::Mesh;
 use eigenskin::method::{EigenSkinParams, fit_examples};
 use eigenskin::progress::{Cancelled, Unwatched};
+use eigenskin::rig::Rig;
 use eigenskin::rig_source::{OpenedRig, RigSource};
+use eigenskin::skinning::BaseSkinning;
 use eigenskin::transfer::TransferError;
 
 use crate::stop::Stop;
@@ -126,4 +130,40 @@ fn settings_go_through_json() {
     let text = serde_json::to_string(&settings).unwrap();
     assert_eq!(serde_json::from_str::<TransferSettings>(&text).unwrap(), settings);
     assert_eq!(serde_json::from_str::<TransferSettings>("{}").unwrap(), TransferSettings::default());
+}
+
+/// A bar whose target is inside out: its sides are further apart than sides are looked for.
+#[test]
+fn a_mesh_that_is_inside_out_is_told() {
+    let bar = square_bar().unwrap();
+    let poses = bar.single_joint_poses(2).into_iter().map(|NamedPose { name, pose }| Example {
+        positions: true_shape(&bar, &pose),
+        name,
+        pose,
+        normals: None,
+        inverted: None,
+    });
+    let set = ExampleSet::new(bar.rig.clone(), poses.collect()).unwrap();
+    let learnt = |base: BaseSkinning| {
+        let fit = fit_examples(&set, &base.into(), &EigenSkinParams::default().into(), &Unwatched);
+        Arc::new(fit.unwrap().model)
+    };
+    let said = |rig: Arc<Rig>, base: BaseSkinning| {
+        let file = RigFile::from_rig(rig, "bar").unwrap();
+        let target = OpenedRig { file, guessed: None };
+        let settings = TransferSettings::default();
+        Transfer { model: learnt(base), target, truth: None, settings }.run(&Unwatched).unwrap().warnings()
+    };
+    let (linear, other) = (BaseSkinning::LinearBlend, BaseSkinning::DualQuaternion);
+    assert_eq!(said(bar.rig.clone(), linear), []);
+    let mesh = bar.rig.mesh();
+    let turned = mesh.triangles().iter().map(|&[a, b, c]| [a, c, b]).collect();
+    let mesh = Mesh::new(mesh.positions().to_vec(), turned, None).unwrap();
+    let rig = Rig::new(mesh, bar.rig.skeleton().clone(), bar.rig.weights().clone(), vec![]).unwrap();
+    let vertices = rig.vertex_count();
+    assert_eq!(said(Arc::new(rig), linear), [TransferWarning::FacesAway { vertices }]);
+
+    // A model that viewers cannot play is one on another mesh too.
+    let found = said(bar.rig.clone(), other);
+    assert!(matches!(&found[..], [TransferWarning::Model(ModelWarning::OtherSkinning { .. })]), "{found:?}");
 }

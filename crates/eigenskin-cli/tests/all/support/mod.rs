@@ -3,6 +3,7 @@
 pub mod bundle;
 mod command;
 mod json;
+mod options;
 pub mod pictures;
 pub mod point_cache;
 pub mod two_meshes;
@@ -11,6 +12,7 @@ pub mod viewer;
 
 pub use command::eigenskin;
 pub use json::json_of;
+pub use options::options_of;
 
 /// Options of a `demo` that ends in seconds: a coarse hand in few poses. Contact is tested on its own.
 pub const SMALL_DEMO: [&str; 9] = [

@@ -19,6 +19,7 @@ mod signals;
 
 use eigenskin_core::model::Layer;
 use eigenskin_core::progress::Progress;
+use glam::Vec3;
 
 use self::drivers::fit_driver;
 use self::layers::signal_layer;
@@ -27,6 +28,7 @@ pub use self::report::{ParameterizationReport, PartReport};
 use self::search::{Observed, best_partition};
 use self::signals::{PartComponents, part_signals};
 use super::FitError;
+use super::eigenskin::least_residual;
 use super::moving_things::moving_things;
 use crate::displacements::Observations;
 use crate::during::During;
@@ -58,10 +60,12 @@ pub(super) fn learn(
     let total = cut.components.iter().map(PartComponents::energy).sum::<f64>();
     let share = |energy: f64| if total > 0.0 { (energy / total).sqrt() } else { 0.0 };
     let residuals = &seen.displacements.residuals;
+    let least = least_residual(seen);
+    let is_left = |(_, residual): &(u32, Vec3)| f64::from(residual.length()) > least;
     let report = ParameterizationReport {
         rest_space_error: share(cut.energy_lost()),
         cross_validation: cut.error_unseen().map(share),
-        residuals_ignored: residuals.iter().filter(|residuals| !residuals.is_empty()).count(),
+        residuals_ignored: residuals.iter().filter(|residuals| residuals.iter().any(is_left)).count(),
         parts,
     };
     Ok((layers, report))

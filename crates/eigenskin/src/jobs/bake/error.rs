@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use eigenskin_core::progress::Cancelled;
-use eigenskin_gltf::{GltfError, MotionError};
+use eigenskin_gltf::{GltfError, ModelWarning, MotionError};
 use eigenskin_io::{BvhError, ReadError, WriteError};
 
 use crate::base::BaseError;
@@ -112,8 +112,8 @@ pub enum BakeWarning {
         /// the folder
         folder: PathBuf,
     },
-    /// what the writer of models says, one sentence
-    Model(String),
+    /// what the writer of models says
+    Model(ModelWarning),
 }
 
 impl fmt::Display for BakeWarning {
@@ -134,7 +134,7 @@ impl fmt::Display for BakeWarning {
             Self::OlderFrames { folder } => {
                 write!(f, "{} also has frames of an earlier, longer motion", folder.display())
             }
-            Self::Model(sentence) => write!(f, "{sentence}"),
+            Self::Model(warning) => warning.fmt(f),
         }
     }
 }

@@ -16,7 +16,7 @@ impl Serialize for FitOutcome {
 impl FitOutcome {
     /// What deserves attention, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
-        let mut warnings = self.written.warnings.clone();
+        let mut warnings: Vec<String> = self.written.warnings.iter().map(ToString::to_string).collect();
         warnings.extend(self.viewer.as_ref().map(ToString::to_string));
         warnings.extend(self.fit.warnings().iter().map(sentence));
         warnings
@@ -51,8 +51,8 @@ impl FitOutcome {
 
 fn sentence(warning: &FitWarning) -> String {
     match warning {
-        FitWarning::Unreachable { example, distance } => format!(
-            "example {example:?} is missed by up to {} where skinning collapses and has no inverse; forward deltas reach it",
+        FitWarning::AddedAfterSkinning { example, distance } => format!(
+            "up to {} of example {example:?} is added after skinning, where skinning collapses and has no inverse; viewers without eigenskin leave that out",
             figure(*distance)
         ),
         FitWarning::NotExact { space, miss } => format!(
@@ -60,7 +60,7 @@ fn sentence(warning: &FitWarning) -> String {
             figure(*miss)
         ),
         FitWarning::ResidualsIgnored { examples } => format!(
-            "what skinning cannot reach in {} is left out: signals act before skinning only; the methods eigenskin and psd add it after skinning",
+            "what corrections before skinning cannot reach in {} is left out: signals act before skinning only; the methods patches, eigenskin and psd add it afterwards",
             counted(*examples, "example", "examples")
         ),
     }
