@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use clap::ValueEnum;
 use eigenskin::base::BaseChoice;
 use eigenskin::driver::Kernel;
-use eigenskin::drivers::{RbfParams, Smoothing, TailChoice, Width};
+use eigenskin::drivers::{KernelChoice, RbfParams, Smoothing, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::jobs::fit::Wanted;
 use eigenskin::method::{self, Budget, EigenSkinParams, ParameterizationParams, PsdParams};
@@ -223,7 +223,7 @@ impl MethodArgs {
 
     fn interpolation(&self, smoothing: Smoothing) -> RbfParams {
         RbfParams {
-            kernel: self.kernel.unwrap_or(Kernel::Gaussian),
+            kernel: self.kernel.map_or(KernelChoice::Automatic, KernelChoice::Fixed),
             width: self.width.clone().unwrap_or(Width::LeaveOneOut),
             smoothing: self.smoothing.unwrap_or(smoothing),
             tail: TailChoice::Automatic,
@@ -234,7 +234,7 @@ impl MethodArgs {
         let interpolation = self.interpolation(Smoothing::Automatic);
         let kernel = self.kernel.unwrap_or(Kernel::ThinPlate);
         self.parameterization.params(ParameterizationParams {
-            interpolation: RbfParams { kernel, ..interpolation },
+            interpolation: RbfParams { kernel: kernel.into(), ..interpolation },
             normals: !self.no_normals,
             clamp_margin: self.clamp.map_or(Some(0.5), |clamp| clamp.0),
             ..ParameterizationParams::default()

@@ -271,7 +271,7 @@ fn corrections_decay() {
 fn weights_can_be_clamped() {
     let set = sweeps(&tube());
     let linear = PsdInterpolation::Rbf(RbfParams {
-        kernel: eigenskin_core::driver::Kernel::ThinPlate,
+        kernel: eigenskin_core::driver::Kernel::ThinPlate.into(),
         smoothing: Smoothing::Fixed(0.0),
         ..RbfParams::default()
     });

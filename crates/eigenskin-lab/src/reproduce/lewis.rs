@@ -126,7 +126,7 @@ impl Measured {
             }
         }
         let thin_plates =
-            RbfParams { kernel: Kernel::ThinPlate, smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() };
+            RbfParams { kernel: Kernel::ThinPlate.into(), smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() };
         let ways = [
             ("Gaussians", PsdInterpolation::default()),
             ("thin plates", PsdInterpolation::Rbf(thin_plates)),
