@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::samples::Samples;
 use super::system::{Solution, System};
 use super::widths;
-use crate::names::{KernelName, auto};
+use crate::names::auto;
 
 /// How to interpolate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,13 +48,38 @@ impl RbfParams {
 
 /// The radial function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(into = "String", try_from = "String")]
 pub enum KernelChoice {
     /// Gaussians; where the width is automatic too, whatever suits the number of examples
-    #[serde(with = "auto")]
     Automatic,
     /// this one
-    Fixed(#[serde(with = "KernelName")] Kernel),
+    Fixed(Kernel),
+}
+
+impl From<KernelChoice> for String {
+    fn from(choice: KernelChoice) -> Self {
+        match choice {
+            KernelChoice::Automatic => "auto".to_string(),
+            KernelChoice::Fixed(kernel) => kernel.name().to_string(),
+        }
+    }
+}
+
+/// A name that no kernel has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no kernel is called {0:?}")]
+pub struct UnknownKernel(String);
+
+impl TryFrom<String> for KernelChoice {
+    type Error = UnknownKernel;
+
+    fn try_from(name: String) -> Result<Self, UnknownKernel> {
+        match Kernel::named(&name) {
+            Some(kernel) => Ok(Self::Fixed(kernel)),
+            None if name == "auto" => Ok(Self::Automatic),
+            None => Err(UnknownKernel(name)),
+        }
+    }
 }
 
 impl KernelChoice {

@@ -299,3 +299,89 @@ pub(super) fn spanned(columns: &Matrix) -> (Matrix, Matrix) {
     let combination = Matrix::from_fn(columns.ncols(), rank, |row, column| v[(row, column)] / values[column]);
     (basis, combination)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use eigenskin_core::driver::FeatureGroup;
+    use eigenskin_core::pose::Pose;
+    use eigenskin_core::skeleton::Skeleton;
+
+    use super::*;
+
+    fn samples() -> Samples {
+        let at = |first: f64, second: f64| Pose { world_from_joint: Vec::new(), controls: vec![first, second] };
+        let groups = vec![FeatureGroup::control(0, 0.0), FeatureGroup::control(1, 0.0)];
+        let poses = [at(0.9, 0.8), at(0.4, 0.9), at(0.7, 0.3), at(0.9, 0.0), at(0.0, 0.8)];
+        Samples::measure(groups, &Skeleton::empty(), &poses)
+    }
+
+    /// Three own examples of two numbers, and two anchors.
+    const VALUES: [f64; 12] = [0.0, 0.0, 1.0, 0.3, 0.5, -0.2, 0.4, 0.1, 0.0, 0.0, 0.0, 0.0];
+
+    fn targets(values: &[f64], own: usize) -> Targets<'_> {
+        Targets { values, judged_by: values, own, radii: BTreeMap::new() }
+    }
+
+    fn systems<'a>(samples: &Samples, targets: &'a Targets<'a>) -> [System<'a>; 3] {
+        let shape = |times| ShapeFromRest { range: 0.9, times };
+        [
+            System::radial(samples, targets, Kernel::Gaussian, TailChoice::Automatic),
+            System::from_rest(samples, targets, Kernel::Multiquadric, shape(1)),
+            System::from_rest(samples, targets, Kernel::Multiquadric, shape(2)),
+        ]
+    }
+
+    /// What a driver makes of every sample, `sample × output`: values where it is exact, and the evaluator of
+    /// the core agrees with the kernels that were solved for.
+    #[test]
+    fn drivers_meet_all_samples() {
+        let (samples, targets) = (samples(), targets(&VALUES, 3));
+        for system in systems(&samples, &targets) {
+            let driver = system.driver(&system.solve(vec![0.5; 6], 0.0));
+            for sample in 0..6 {
+                let mut found = [0.0; 2];
+                samples.evaluate(&driver, sample, &mut found);
+                for output in 0..2 {
+                    assert!((found[output] - VALUES[2 * sample + output]).abs() < 1e-10, "{sample}: {found:?}");
+                }
+            }
+        }
+    }
+
+    /// Left-out errors are those of refitting without each own example, anchors kept.
+    #[test]
+    fn own_examples_are_left_out_and_anchors_are_not() {
+        let (all, targets) = (samples(), targets(&VALUES, 3));
+        for (which, system) in systems(&all, &targets).iter().enumerate() {
+            let mut sum = 0.0;
+            for left_out in 1..=3 {
+                let kept: Vec<usize> = (0..6).filter(|&sample| sample != left_out).collect();
+                let values: Vec<f64> = kept.iter().flat_map(|&s| VALUES[2 * s..2 * s + 2].to_vec()).collect();
+                let others = all.select(&kept);
+                let targets = super::tests::targets(&values, 2);
+                let refitted = &systems(&others, &targets)[which];
+                let driver = refitted.driver(&refitted.solve(vec![0.5; 5], 0.0));
+                let mut found = [0.0; 2];
+                all.evaluate(&driver, left_out, &mut found);
+                sum += (0..2).map(|o| (found[o] - VALUES[2 * left_out + o]).powi(2)).sum::<f64>();
+            }
+            let (found, expected) = (system.solve(vec![0.5; 6], 0.0).leave_one_out, (sum / 3.0).sqrt());
+            assert!((found - expected).abs() < 1e-9 * expected, "{found} instead of {expected}");
+        }
+    }
+
+    /// Smoothing gives way at examples, never at rest.
+    #[test]
+    fn rest_stays_exact_under_smoothing() {
+        let (samples, targets) = (samples(), targets(&VALUES, 3));
+        for system in systems(&samples, &targets) {
+            let solution = system.solve(vec![0.5; 6], 0.1);
+            let mut found = [1.0; 2];
+            samples.evaluate(&system.driver(&solution), 0, &mut found);
+            assert!(found.iter().all(|value| value.abs() < 1e-12), "{found:?}");
+            assert!(system.miss(&solution) > 1e-3);
+        }
+    }
+}

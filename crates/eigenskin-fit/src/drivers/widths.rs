@@ -2,15 +2,19 @@
 //!
 //! **Up to five own examples: rules.** Left-out errors of so few are noise. The correction grows from rest to
 //! an example as corrections of skinning do: for joints about as the square of the angle, for controls in
-//! proportion. Beyond the example it stays, on the other side of rest there is none. That is a kernel from
+//! proportion. Beyond the example it stays about as it is, on the other side of rest there is none. That is a kernel from
 //! rest ([`System::from_rest`]) of multiquadrics, −√(1 + r²/w²), for which
 //! k(p, c) ≈ |p| + |c| − |p − c| (the covariance of Lévy's Brownian motion, which starts at rest), smoothed
 //! over the width w; a kernel asked for by name stays what it is. Each joint and control is measured in the
-//! range that own examples give it. The width is that range, or the widest share of it for which no weight of
-//! an example falls below [`LOWEST_WEIGHT`] between the samples.
+//! range that own examples give it. The width is 0.7 of that range (a quarter for a single example, the whole
+//! for a kernel asked for). Where only controls move, it is the widest share below for which no weight of an
+//! example falls under [`LOWEST_WEIGHT`] between the samples: expressions of a face must not mix. For joints
+//! that was tried too: a width that falls with one more sculpt made models worse twice as often. From the
+//! second example of joints on, a kernel that grows in proportion is taken instead where it predicts left-out
+//! examples better: that, five examples can tell.
 //!
 //! **From six on: prediction.** Own examples are left out in turn, anchors never. Gaussians up to the largest
-//! distance of two samples compete with the kernel of the rules.
+//! distance of two samples compete with the kernels of the rules.
 //!
 //! **Ill conditioning** is met by as little smoothing as brings it within reach of `f64`, not by narrow
 //! kernels, while all examples are met within [`MET`].
@@ -26,10 +30,14 @@ use super::system::{ShapeFromRest, Solution, System};
 
 /// With fewer own examples, rules choose: left-out errors of so few are noise.
 const ENOUGH_TO_PREDICT: usize = 6;
-/// Weights of examples stay above this between samples.
+/// Weights of examples stay above this between samples where only controls move.
 const LOWEST_WEIGHT: f64 = -0.1;
 /// Widths of the rules, as shares of the range.
 const SHARES: [f64; 11] = [1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.035, 0.025];
+/// The widest of them that kernels from rest start with: wider ones go on growing beyond the examples.
+const WIDEST: f64 = 0.7;
+/// The same for a single example.
+const WIDEST_FOR_ONE: f64 = 0.25;
 /// Half-way between rest and an example, so much of its correction is there where joints move: a little more
 /// than the quarter that a square gives, which leaves room for corrections that grow in proportion.
 const HALF_WAY: f64 = 0.28;
@@ -65,50 +73,78 @@ pub(super) fn choose<'a>(
     let asked_for = params.kernel != KernelChoice::Automatic
         || matches!(params.tail, TailChoice::Constant | TailChoice::Linear)
         || !targets.radii.is_empty();
-    let from_rest = if asked_for { None } else { from_rest(samples, targets) };
+    let (from_rest, range) = if asked_for { (Vec::new(), 0.0) } else { from_rest(samples, targets) };
+    let mut found: Vec<(System<'a>, Solution)> = Vec::new();
     if targets.own < ENOUGH_TO_PREDICT {
-        let (system, range) = from_rest.unwrap_or_else(|| (radial, range_of(samples, 0..samples.groups.len(), targets.own)));
-        let solution = search.widest_without_overshoot(&system, range)?;
-        return Ok((system, solution));
+        let lowest = if asked_for || moves_joints(samples) { f64::NEG_INFINITY } else { LOWEST_WEIGHT };
+        let (systems, widths) = if from_rest.is_empty() {
+            let range = range_of(samples, 0..samples.groups.len(), targets.own);
+            (vec![radial], shares_of(range, 1.0))
+        } else {
+            (from_rest, shares_of(range, if targets.own == 1 { WIDEST_FOR_ONE } else { WIDEST }))
+        };
+        for system in systems {
+            let solution = search.widest_without_overshoot(&system, &widths, lowest)?;
+            found.push((system, solution));
+        }
+    } else {
+        let solution = search.best_width(&radial, &radial_widths(nearest, furthest))?;
+        found.push((radial, solution));
+        for system in from_rest {
+            let solution = search.best_width(&system, &shares_of(range, 1.0))?;
+            found.push((system, solution));
+        }
     }
-    let predicted = search.best_width(&radial, &radial_widths(nearest, furthest))?;
-    let Some((other, range)) = from_rest else { return Ok((radial, predicted)) };
-    let widths: Vec<f64> = SHARES.iter().map(|share| share * range).collect();
-    let other_predicted = search.best_width(&other, &widths)?;
-    let is_better = other_predicted.leave_one_out < predicted.leave_one_out;
-    Ok(if is_better { (other, other_predicted) } else { (radial, predicted) })
+    // The first of those that predict left-out examples equally well: a single one predicts nothing.
+    let mut best = found.remove(0);
+    for next in found {
+        if next.1.leave_one_out < best.1.leave_one_out {
+            best = next;
+        }
+    }
+    Ok(best)
 }
 
-/// The kernel of the rules, and the range from rest that its widths are shares of.
+/// The shares of a range up to the widest.
+fn shares_of(range: f64, widest: f64) -> Vec<f64> {
+    SHARES.iter().filter(|share| **share <= widest).map(|share| share * range).collect()
+}
+
+/// The kernels of the rules, and the range from rest that their widths are shares of. Where joints move, the
+/// first grows as a square; the second, in proportion.
 ///
 /// Groups of one joint or control share a range: the largest distance from rest that own examples give them.
 /// Groups are scaled so that all ranges are the largest one; factors of squared distances (weighted PSD) come
 /// on top, as scales, since weights have another meaning here.
-fn from_rest<'a>(samples: &Samples, targets: &'a Targets<'a>) -> Option<(System<'a>, f64)> {
+fn from_rest<'a>(samples: &Samples, targets: &'a Targets<'a>) -> (Vec<System<'a>>, f64) {
     let movers = movers_of(&samples.groups);
-    let ranges: Vec<f64> = movers.iter().map(|groups| range_of(samples, groups.iter().copied(), targets.own)).collect();
+    let own_range = |groups: &Vec<usize>| range_of(samples, groups.iter().copied(), targets.own);
+    let ranges: Vec<f64> = movers.iter().map(own_range).collect();
     let range = ranges.iter().copied().fold(0.0, f64::max);
     if range <= 0.0 {
-        return None;
+        return (Vec::new(), range);
     }
-    let joints = samples.groups.iter().any(|group| matches!(group.source, FeatureSource::Joint { .. }));
-    let has_anchors = samples.count() > targets.own + 1;
-    // Anchors hold a combination at zero wherever one of its joints is at rest: it starts as the product of
-    // their angles, without being told to.
-    let is_square = joints && (movers.len() == 1 || !has_anchors);
-    let times = if is_square { 2 } else { 1 };
-    let weight = if is_square { weight_for_half_way(times * movers.len()) } else { 1.0 };
     let mut scaled = samples.clone();
     for (groups, own) in movers.iter().zip(ranges) {
         let factor = range / own.max(LEAST_RANGE * range);
         for &group in groups {
             let group = &mut scaled.groups[group];
             group.scale = group.scale.times(factor * group.weight.sqrt());
-            group.weight = weight;
         }
     }
-    let shape = ShapeFromRest { range, times };
-    Some((System::from_rest(&scaled, targets, Kernel::Multiquadric, shape), range))
+    let mut with = |times: usize, weight: f64| {
+        scaled.groups.iter_mut().for_each(|group| group.weight = weight);
+        System::from_rest(&scaled, targets, Kernel::Multiquadric, ShapeFromRest { range, times })
+    };
+    // Anchors hold a combination at zero wherever one of its joints is at rest: it starts as the product of
+    // their angles, without being told to.
+    let has_anchors = samples.count() > targets.own + 1;
+    let in_proportion = with(1, 1.0);
+    if moves_joints(samples) && (movers.len() == 1 || !has_anchors) {
+        (vec![with(2, weight_for_half_way(2 * movers.len())), in_proportion], range)
+    } else {
+        (vec![in_proportion], range)
+    }
 }
 
 /// The weight w for which a kernel of so many factors 1 + w·k has [`HALF_WAY`] of its value half-way, where all
@@ -139,6 +175,10 @@ fn movers_of(groups: &[FeatureGroup]) -> Vec<Vec<usize>> {
         }
     }
     movers
+}
+
+fn moves_joints(samples: &Samples) -> bool {
+    samples.groups.iter().any(|group| matches!(group.source, FeatureSource::Joint { .. }))
 }
 
 /// The largest distance from rest that some groups have in the first `own` samples after rest, weights left out.
@@ -225,23 +265,27 @@ impl Search<'_> {
         system.solve(self.targets.with_radii(vec![narrowest; self.samples.count()]), smoothing)
     }
 
-    /// The widest share of the range for which no weight of an own example falls below [`LOWEST_WEIGHT`]
-    /// between samples; the one that falls least where all do.
-    fn widest_without_overshoot(&self, system: &System<'_>, range: f64) -> Result<Solution, Cancelled> {
+    /// The first of falling widths for which no weight of an own example falls below `allowed` between samples;
+    /// the one that falls least where all do.
+    fn widest_without_overshoot(
+        &self,
+        system: &System<'_>,
+        widths: &[f64],
+        allowed: f64,
+    ) -> Result<Solution, Cancelled> {
         let mut best: Option<(f64, Solution)> = None;
-        for share in SHARES {
+        for &width in widths {
             self.progress.doing(INTERPOLATING)?;
-            let Some(solution) = self.within_reach(system, share * range, self.smoothing) else { continue };
+            let Some(solution) = self.within_reach(system, width, self.smoothing) else { continue };
             let lowest = self.lowest_weight(system, &solution);
-            if lowest >= LOWEST_WEIGHT {
+            if lowest >= allowed {
                 return Ok(solution);
             }
             if best.as_ref().is_none_or(|(known, _)| lowest > *known) {
                 best = Some((lowest, solution));
             }
         }
-        let widths: Vec<f64> = SHARES.iter().map(|share| share * range).collect();
-        Ok(best.map_or_else(|| self.narrowest(system, &widths, self.smoothing), |(_, solution)| solution))
+        Ok(best.map_or_else(|| self.narrowest(system, widths, self.smoothing), |(_, solution)| solution))
     }
 
     /// The lowest weight that an own example has on the straight ways between samples, of which one is rest or
