@@ -21,12 +21,12 @@ pub struct MethodArgs {
     #[arg(long, value_enum, default_value = "patches", help_heading = "Learning")]
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
-    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: gaussian; thin-plate for
-    /// parameterization]
+    /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2 [default: by the number of examples;
+    /// thin-plate for parameterization]
     #[arg(long, value_parser = parse_kernel, hide_short_help = true, help_heading = "Learning")]
     kernel: Option<Kernel>,
-    /// Width of the kernels in radians (of a control: its values), or auto (by leave-one-out)
-    /// [default: auto]
+    /// Width of the kernels in radians (of a control: its values), or auto (by rules for fewer than six
+    /// examples, by leave-one-out for more) [default: auto]
     #[arg(long, value_parser = parse_width, hide_short_help = true, help_heading = "Learning")]
     width: Option<Width>,
     /// Smoothing of the drivers; 0 passes exactly through every example. A number, or auto (0 unless

@@ -198,8 +198,12 @@ fn cardinal_driver(
         identity[(example + 1) * count + example] = 1.0;
     }
     // Not clamped: weights of opposite signs cancel each other between examples.
-    let targets =
-        Targets { values: &identity, judged_by: &coordinates, own: count, radii: std::collections::BTreeMap::new() };
+    let targets = Targets {
+        values: &identity,
+        judged_by: &coordinates,
+        own: count,
+        radii: std::collections::BTreeMap::new(),
+    };
     let fit = fit_targets(samples, &targets, interpolation, progress).or_else(|error| match error {
         RbfError::Singular { .. } => {
             let rescued =

@@ -140,7 +140,8 @@ impl<'a> Problem<'a> {
 
     fn solve(&self, width: f64, smoothing: f64) -> RbfFit {
         let (count, centre_count) = (self.distances.nrows(), self.distances.ncols());
-        let kernel = |s: usize, c: usize| self.params.kernel.or_gaussian().value(self.distances[(s, c)], width);
+        let kernel =
+            |s: usize, c: usize| self.params.kernel.or_gaussian().value(self.distances[(s, c)], width);
         let away = Matrix::from_fn(count, centre_count, |s, c| kernel(s, c) - kernel(0, c)) * &self.free;
         let (free, slopes) = (self.free.ncols(), self.slopes.ncols());
         // Below the samples, one row per coefficient: its square costs the smoothing.

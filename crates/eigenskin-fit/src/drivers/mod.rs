@@ -11,6 +11,8 @@ mod widths;
 pub(crate) use centres::fit_rbf_on_centres;
 pub(crate) use clamp::clamp_beyond;
 pub(crate) use outputs::with_outputs;
+pub use rbf::{
+    KernelChoice, RbfError, RbfFit, RbfParams, Smoothing, TailChoice, UnknownKernel, Width, fit_rbf,
+};
 pub(crate) use rbf::{MANY, Targets, fit_targets};
-pub use rbf::{KernelChoice, RbfError, RbfFit, RbfParams, Smoothing, TailChoice, UnknownKernel, Width, fit_rbf};
 pub use samples::Samples;

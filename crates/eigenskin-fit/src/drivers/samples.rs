@@ -86,9 +86,9 @@ impl Samples {
     /// Smallest distance of two samples and largest one; infinity and zero where there are no two.
     pub(super) fn distances_within(&self) -> (f64, f64) {
         let pairs = (0..self.count()).flat_map(|second| (0..second).map(move |first| (first, second)));
-        pairs.map(|(a, b)| self.distance(a, b)).fold((f64::INFINITY, 0.0), |(near, far), distance| {
-            (near.min(distance), f64::max(far, distance))
-        })
+        pairs
+            .map(|(a, b)| self.distance(a, b))
+            .fold((f64::INFINITY, 0.0), |(near, far), distance| (near.min(distance), f64::max(far, distance)))
     }
 
     /// Features (`feature`) and linear coordinates (`linear coordinate`) at a share of the way from one sample

@@ -136,11 +136,17 @@ impl<'a> System<'a> {
             let phi = |distance: f64| self.kernel.value(distance, width);
             let unit = self.kernel_at_range(shape, width);
             let factor = |(distances, group): (&Matrix, &FeatureGroup)| {
-                let moved = phi(distances[(row, column)]) - phi(distances[(row, 0)]) - phi(distances[(0, column)])
-                    + phi(0.0);
+                let moved =
+                    phi(distances[(row, column)]) - phi(distances[(row, 0)]) - phi(distances[(0, column)])
+                        + phi(0.0);
                 1.0 + group.weight / unit * moved
             };
-            self.distances.iter().zip(&self.centres.groups).map(factor).product::<f64>().powi(shape.times as i32)
+            self.distances
+                .iter()
+                .zip(&self.centres.groups)
+                .map(factor)
+                .product::<f64>()
+                .powi(shape.times as i32)
                 - 1.0
         })
     }
@@ -162,7 +168,9 @@ impl<'a> System<'a> {
         };
         let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
             match (row < count, column < count) {
-                (true, true) if row == column && first + row != 0 => kernels[(row, column)] + smoothing * unit,
+                (true, true) if row == column && first + row != 0 => {
+                    kernels[(row, column)] + smoothing * unit
+                }
                 (true, true) => kernels[(row, column)],
                 (true, false) => self.tail_basis[(row, column - count)],
                 (false, true) => self.tail_basis[(column, row - count)],
@@ -200,11 +208,13 @@ impl<'a> System<'a> {
     pub fn miss(&self, solution: &Solution) -> f64 {
         let count = self.judged_by.nrows();
         let unknowns = solution.inverse.get(.., ..count) * &self.judged_by;
-        let found = self.kernels(&solution.widths) * unknowns.get(..count, ..) + &self.tail_basis * unknowns.get(count.., ..);
+        let found = self.kernels(&solution.widths) * unknowns.get(..count, ..)
+            + &self.tail_basis * unknowns.get(count.., ..);
         let length = |row: usize, of: &dyn Fn(usize, usize) -> f64| {
             (0..self.judged_by.ncols()).map(|number| of(row, number).powi(2)).sum::<f64>().sqrt()
         };
-        let largest = |of: &dyn Fn(usize, usize) -> f64| (0..count).map(|row| length(row, of)).fold(0.0, f64::max);
+        let largest =
+            |of: &dyn Fn(usize, usize) -> f64| (0..count).map(|row| length(row, of)).fold(0.0, f64::max);
         let size = largest(&|row, number| self.judged_by[(row, number)]);
         let off = largest(&|row, number| self.judged_by[(row, number)] - found[(row, number)]);
         if size > 0.0 { off / size } else { 0.0 }
@@ -247,7 +257,9 @@ impl<'a> System<'a> {
             combine: if self.shape.is_some() { Combine::Subsets } else { Combine::Distance },
             interpolant: Interpolant::Rbf {
                 kernel: self.kernel,
-                centres: (0..count).flat_map(|centre| self.centres.features_of(centre).repeat(times)).collect(),
+                centres: (0..count)
+                    .flat_map(|centre| self.centres.features_of(centre).repeat(times))
+                    .collect(),
                 widths: widths[self.first()..].to_vec(),
                 coefficients: row_major(unknowns, count),
                 tail,
@@ -311,7 +323,8 @@ mod tests {
     use super::*;
 
     fn samples() -> Samples {
-        let at = |first: f64, second: f64| Pose { world_from_joint: Vec::new(), controls: vec![first, second] };
+        let at =
+            |first: f64, second: f64| Pose { world_from_joint: Vec::new(), controls: vec![first, second] };
         let groups = vec![FeatureGroup::control(0, 0.0), FeatureGroup::control(1, 0.0)];
         let poses = [at(0.9, 0.8), at(0.4, 0.9), at(0.7, 0.3), at(0.9, 0.0), at(0.0, 0.8)];
         Samples::measure(groups, &Skeleton::empty(), &poses)
@@ -344,7 +357,10 @@ mod tests {
                 let mut found = [0.0; 2];
                 samples.evaluate(&driver, sample, &mut found);
                 for output in 0..2 {
-                    assert!((found[output] - VALUES[2 * sample + output]).abs() < 1e-10, "{sample}: {found:?}");
+                    assert!(
+                        (found[output] - VALUES[2 * sample + output]).abs() < 1e-10,
+                        "{sample}: {found:?}"
+                    );
                 }
             }
         }

@@ -24,7 +24,9 @@ use eigenskin_core::examples::SAME_POSE;
 use eigenskin_core::progress::{Cancelled, Progress};
 use rayon::prelude::*;
 
-use super::rbf::{INTERPOLATING, KernelChoice, MANY, RbfError, RbfParams, SMOOTHINGS, Smoothing, TailChoice, Targets};
+use super::rbf::{
+    INTERPOLATING, KernelChoice, MANY, RbfError, RbfParams, SMOOTHINGS, Smoothing, TailChoice, Targets,
+};
 use super::samples::{Samples, evaluate_repeated};
 use super::system::{ShapeFromRest, Solution, System};
 

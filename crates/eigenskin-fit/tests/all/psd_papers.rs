@@ -251,7 +251,11 @@ fn faces_need_no_joints() {
         expression(&rig, "amused", &[0.5, 0.5], [0.1, 0.2, 0.1]),
     ];
     let kernels = [Kernel::Gaussian, Kernel::ThinPlate, Kernel::WendlandC2].map(|kernel| {
-        PsdInterpolation::Rbf(RbfParams { kernel: kernel.into(), smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() })
+        PsdInterpolation::Rbf(RbfParams {
+            kernel: kernel.into(),
+            smoothing: Smoothing::Fixed(0.0),
+            ..RbfParams::default()
+        })
     });
     for interpolation in kernels.into_iter().chain([PsdInterpolation::Shepard { power: 2.0, epsilon: 0.0 }]) {
         let model = face_model(&rig, examples.clone(), interpolation);

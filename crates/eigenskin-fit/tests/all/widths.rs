@@ -49,7 +49,11 @@ impl Truth {
         let fields = sizes
             .map(|size| (0..rig.vertex_count()).map(|_| 0.05 * size * random.direction()).collect())
             .to_vec();
-        Self { rig: rig.clone(), axes: [random.direction().normalize(), random.direction().normalize()], fields }
+        Self {
+            rig: rig.clone(),
+            axes: [random.direction().normalize(), random.direction().normalize()],
+            fields,
+        }
     }
 
     fn pose(&self, [elbow, wrist]: [f64; 2]) -> Pose {
@@ -140,7 +144,8 @@ fn one_more_true_sculpt_never_makes_a_combination_worse() {
         let first = truth.error(&sculpts, &poses);
         sculpts.push(sculpt(&mut random, ends, number % 3));
         let second = truth.error(&sculpts, &poses);
-        (before, after) = (before + first / f64::from(count as u32), after + second / f64::from(count as u32));
+        (before, after) =
+            (before + first / f64::from(count as u32), after + second / f64::from(count as u32));
         worse += usize::from(second > 1.01 * first);
     }
     eprintln!("{worse} of {count} worse, {before:.3} → {after:.3}");
@@ -158,9 +163,10 @@ fn a_combination_far_from_rest_is_met_between_its_sculpts() {
     let poses: Vec<[f64; 2]> =
         (1..49).map(|at| [end * f64::from(at / 7) / 6.0, end * f64::from(at % 7) / 6.0]).collect();
     // As corrections of skinning grow, 1 − cos; then in proportion, as sin, which one sculpt cannot tell.
-    for (sizes, most) in
-        [([1.0, 0.0, 1.0, 0.0, 0.3, 0.3, 0.3], [0.12; 3]), ([0.0, 1.0, 0.0, 1.0, 0.5, 0.0, 0.0], [0.4, 0.3, 0.12])]
-    {
+    for (sizes, most) in [
+        ([1.0, 0.0, 1.0, 0.0, 0.3, 0.3, 0.3], [0.12; 3]),
+        ([0.0, 1.0, 0.0, 1.0, 0.5, 0.0, 0.0], [0.4, 0.3, 0.12]),
+    ] {
         for (field, size) in truth.fields.iter_mut().zip(sizes) {
             field.iter_mut().for_each(|at| *at = 0.05 * size * random.direction());
         }

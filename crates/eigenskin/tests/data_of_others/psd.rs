@@ -253,10 +253,14 @@ fn expressions_on_one_axis_do_not_mix() {
         face.expression("smile", &[1.0], SMILE),
     ];
     let mut psd = fitted(&rig, examples, PsdInterpolation::default());
-    let mut weights = |mood: f64| psd.drive(&Pose { world_from_joint: vec![], controls: vec![mood] }).to_vec();
+    let mut weights =
+        |mood: f64| psd.drive(&Pose { world_from_joint: vec![], controls: vec![mood] }).to_vec();
     let half = weights(-0.5);
     let lowest = (-100..=100).flat_map(|step| weights(f64::from(step) / 100.0)).fold(0f32, f32::min);
-    println!("half-frown: frown {:.3}, smirk {:.3}, smile {:.3}; lowest weight {lowest:.3}", half[0], half[1], half[2]);
+    println!(
+        "half-frown: frown {:.3}, smirk {:.3}, smile {:.3}; lowest weight {lowest:.3}",
+        half[0], half[1], half[2]
+    );
     assert!(lowest >= -0.1, "{lowest}");
     assert!((half[0] - 0.5).abs() < 0.05 && half[1].abs() < 0.1 && half[2].abs() < 0.05, "{half:?}");
 }
@@ -264,7 +268,8 @@ fn expressions_on_one_axis_do_not_mix() {
 /// Share of plain skinning's error that is left on other frames of an animated character.
 fn error_on_other_frames(method: &Method) -> f64 {
     let (_, all) = read_examples(&data().join("dem-bones/bone_anim.npz"), &ReadOptions::default()).unwrap();
-    let frames = |first: usize, step: usize| all.select(&(first..400).step_by(step).collect::<Vec<_>>()).unwrap();
+    let frames =
+        |first: usize, step: usize| all.select(&(first..400).step_by(step).collect::<Vec<_>>()).unwrap();
     let (every_tenth, odd) = (frames(0, 10), frames(1, 2));
     let model = Arc::new(fit_examples(&every_tenth, &Base::default(), method, &Unwatched).unwrap().model);
     let plain = Arc::new(Model::without_corrections(all.rig().clone(), BaseSkinning::LinearBlend));

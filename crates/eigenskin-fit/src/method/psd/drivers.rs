@@ -135,7 +135,8 @@ fn largest_miss(driver: &Driver, samples: &Samples, added: &[f64], count: usize)
     let (mut miss, mut largest) = (0f64, 0f64);
     for (sample, wanted) in added.chunks_exact(count).enumerate() {
         samples.evaluate(driver, sample, &mut weights);
-        let found = |number: usize| (0..count).map(|e| weights[e] * added[(e + 1) * count + number]).sum::<f64>();
+        let found =
+            |number: usize| (0..count).map(|e| weights[e] * added[(e + 1) * count + number]).sum::<f64>();
         miss = miss.max(length(&mut (0..count).map(|number| wanted[number] - found(number))));
         largest = largest.max(length(&mut wanted.iter().copied()));
     }
