@@ -85,9 +85,9 @@ fn directions_turn_under_inverse_and_stay_under_forward_deltas() {
                 let difference = (direction(added) - expected).abs();
                 assert!(difference < 1e-5, "{deltas:?}, {degrees}°, vertex {vertex}: {difference}");
                 // Its length is that of the interpolated delta: between rest and one example the square of
-                // k(angle) = (√(1 + angle²) + √(1 + 90°²) − √(1 + (90° − angle)²) − 1) / k(90°), in quarters
+                // k(angle) = (√(1 + angle²) + √(1 + 90°²) − √(1 + (90° − angle)²) − 1) / k(90°), in 0.12
                 // of the way, and a share of k itself, so that 0.28 is there half-way.
-                let root = |d: f64| (1.0 + (d / (0.25 * FRAC_PI_2)).powi(2)).sqrt();
+                let root = |d: f64| (1.0 + (d / (0.12 * FRAC_PI_2)).powi(2)).sqrt();
                 let k = |a: f64| root(a) + root(FRAC_PI_2) - root(FRAC_PI_2 - a) - 1.0;
                 let (share, factor) = (k(angle) / k(FRAC_PI_2), 44.0 / 3.0);
                 let weight = ((1.0 + factor * share).powi(2) - 1.0) / ((1.0 + factor).powi(2) - 1.0);
@@ -201,7 +201,6 @@ fn three_examples_mend_the_arm() {
             let of = |model| section(&character, joint, &pose, &shape(model, &pose)) / truth;
             let [skinned, mended, finer] = [of(&plain), of(&model), of(&finer)];
             let at = format!("joint {joint} at {share} of {furthest}°: {skinned} {mended} {finer}");
-            eprintln!("{at}");
             // At the example as sculpted; on the way there within a twentieth of the truth; with one more
             // half-way still closer.
             assert!((mended - 1.0).abs() < if share == 1.0 { 1e-3 } else { 0.05 }, "{at}");

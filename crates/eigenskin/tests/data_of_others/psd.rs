@@ -290,6 +290,7 @@ fn a_hand_is_predicted_no_worse_than_by_gaussians() {
     let training = read("fem-hand/train.npz");
     let held_out = read("fem-hand/held_out.npz").for_rig(training.rig()).unwrap();
     let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
+    let mut worse = Vec::new();
     for (name, method, before) in [
         ("psd", Method::from(PsdParams::default()), 0.327),
         ("weighted psd", weighted.into(), 0.338),
@@ -297,8 +298,11 @@ fn a_hand_is_predicted_no_worse_than_by_gaussians() {
     ] {
         let left = error_left(&training, &held_out, &method);
         println!("{name}: {left:.4} of skinning's error on held-out poses");
-        assert!(left <= before, "{name}: {left}");
+        if left > before {
+            worse.push(format!("{name}: {left}"));
+        }
     }
+    assert!(worse.is_empty(), "{worse:?}");
 }
 
 /// Crowded poses need wide kernels, which `f64` can solve for: every tenth frame, judged on the odd ones.
@@ -311,6 +315,7 @@ fn crowded_frames_are_interpolated_by_wide_kernels() {
     let frames =
         |first: usize, step: usize| all.select(&(first..400).step_by(step).collect::<Vec<_>>()).unwrap();
     let (every_tenth, odd) = (frames(0, 10), frames(1, 2));
+    let mut worse = Vec::new();
     for (name, method, most) in [
         ("psd", psd(PsdInterpolation::default()).into(), 0.035),
         ("psd with automatic smoothing", psd(PsdInterpolation::Rbf(smoothed)).into(), 0.035),
@@ -320,6 +325,9 @@ fn crowded_frames_are_interpolated_by_wide_kernels() {
     ] {
         let left = error_left(&every_tenth, &odd, &method);
         println!("{name}: {left:.4} of skinning's error on odd frames");
-        assert!(left <= most, "{name}: {left}");
+        if left > most {
+            worse.push(format!("{name}: {left}"));
+        }
     }
+    assert!(worse.is_empty(), "{worse:?}");
 }
