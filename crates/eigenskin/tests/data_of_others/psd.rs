@@ -320,8 +320,8 @@ fn crowded_frames_are_interpolated_by_wide_kernels() {
         ("psd", psd(PsdInterpolation::default()).into(), 0.035),
         ("psd with automatic smoothing", psd(PsdInterpolation::Rbf(smoothed)).into(), 0.035),
         ("weighted psd", weighted.into(), 0.1),
-        // 0.207 with narrow kernels
-        ("eigenskin", EigenSkinParams::default().into(), 0.207),
+        // 0.20731 before, with widths that ended at a condition of 1e9
+        ("eigenskin", EigenSkinParams::default().into(), 0.2074),
     ] {
         let left = error_left(&every_tenth, &odd, &method);
         println!("{name}: {left:.4} of skinning's error on odd frames");
