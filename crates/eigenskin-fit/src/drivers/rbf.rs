@@ -272,16 +272,16 @@ pub(crate) fn fit_targets(
         }
         Width::LeaveOneOut => widths::choose(samples, targets, params, exact_or_given, progress)?,
     };
-    checked(samples, &system, solution)
+    checked(samples, &system, &solution)
 }
 
-fn checked(samples: &Samples, system: &System<'_>, solution: Solution) -> Result<RbfFit, RbfError> {
+fn checked(samples: &Samples, system: &System<'_>, solution: &Solution) -> Result<RbfFit, RbfError> {
     if solution.condition > WORST_CONDITION {
         let (first, second) = closest_pair(samples);
         return Err(RbfError::Singular { first, second, condition: solution.condition });
     }
     Ok(RbfFit {
-        driver: system.driver(&solution),
+        driver: system.driver(solution),
         width: solution.widths[0],
         smoothing: solution.smoothing,
         condition: solution.condition,

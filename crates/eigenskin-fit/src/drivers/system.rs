@@ -250,7 +250,9 @@ impl<'a> System<'a> {
         if let Some(shape) = self.shape {
             // One width for all centres: weights belong to groups.
             let unit = self.kernel_at_range(shape, widths[self.first()]);
-            groups.iter_mut().for_each(|group| group.weight /= unit);
+            for group in &mut groups {
+                group.weight /= unit;
+            }
         }
         Driver {
             groups,

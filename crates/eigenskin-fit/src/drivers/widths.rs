@@ -137,7 +137,9 @@ fn from_rest<'a>(samples: &Samples, targets: &'a Targets<'a>) -> (Vec<System<'a>
         }
     }
     let mut with = |times: usize, weight: f64| {
-        scaled.groups.iter_mut().for_each(|group| group.weight = weight);
+        for group in &mut scaled.groups {
+            group.weight = weight;
+        }
         System::from_rest(&scaled, targets, Kernel::Multiquadric, ShapeFromRest { range, times })
     };
     // Anchors hold a combination at zero wherever one of its joints is at rest: it starts as the product of

@@ -168,7 +168,9 @@ fn a_combination_far_from_rest_is_met_between_its_sculpts() {
         ([0.0, 1.0, 0.0, 1.0, 0.5, 0.0, 0.0], [0.4, 0.3, 0.12]),
     ] {
         for (field, size) in truth.fields.iter_mut().zip(sizes) {
-            field.iter_mut().for_each(|at| *at = 0.05 * size * random.direction());
+            for at in field.iter_mut() {
+                *at = 0.05 * size * random.direction();
+            }
         }
         let mut sculpts = vec![[end, 0.0], [0.0, end], [end, end]];
         for (more, most) in [None, Some([0.5 * end, 0.0]), Some([0.0, 0.5 * end])].into_iter().zip(most) {
@@ -189,7 +191,7 @@ fn one_more_true_sculpt_never_makes_any_set_worse() {
     for number in 0..count {
         let (truth, ends, poses) = case(&mut random, &rig);
         let all = [[ends[0], 0.0], [0.0, ends[1]], ends];
-        let mut sculpts: Vec<[f64; 2]> = all[..1 + number % 3].to_vec();
+        let mut sculpts: Vec<[f64; 2]> = all[..=number % 3].to_vec();
         for _ in 0..number % 6 {
             let kind = (random.next() * (1 + number % 3) as f64) as usize;
             sculpts.push(sculpt(&mut random, ends, kind));
