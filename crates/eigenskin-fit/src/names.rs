@@ -1,24 +1,9 @@
 //! Types of the core in settings, by the names that people type. The core itself does not know serde.
 
-use eigenskin_core::driver::{FeatureScale, Kernel, Representation};
+use eigenskin_core::driver::{FeatureScale, Representation};
 use eigenskin_core::model::Frame;
 use glam::{DMat3, DVec3};
 use serde::{Deserialize, Serialize};
-
-/// `"gaussian"`, `"thin-plate"` …, as [`Kernel::name`] has it.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Kernel", rename_all = "kebab-case")]
-pub(crate) enum KernelName {
-    Gaussian,
-    Exponential,
-    Linear,
-    Cubic,
-    Quintic,
-    ThinPlate,
-    Multiquadric,
-    InverseMultiquadric,
-    WendlandC2,
-}
 
 /// `"root"`, `"heaviest-joint"` or `{ "joint": 3 }`.
 #[derive(Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::ValueEnum;
 use eigenskin::base::BaseChoice;
 use eigenskin::driver::Kernel;
-use eigenskin::drivers::{RbfParams, Smoothing, TailChoice, Width};
+use eigenskin::drivers::{KernelChoice, RbfParams, Smoothing, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::jobs::fit::Wanted;
 use eigenskin::method::{self, Budget, EigenSkinParams, ParameterizationParams, PsdParams};
@@ -23,12 +23,12 @@ pub struct MethodArgs {
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
     /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2. For eigenskin, psd, weighted-psd and
-    /// parameterization [default: gaussian; thin-plate for parameterization]
+    /// parameterization [default: by the number of examples; thin-plate for parameterization]
     #[arg(long, value_parser = parse_kernel, hide_short_help = true, help_heading = "Learning")]
     kernel: Option<Kernel>,
-    /// Width of the kernels in radians (of a control: in the range that the examples give it), or auto (by
-    /// leave-one-out). For methods with --kernel, and kernels that have a width: not linear, cubic, quintic and
-    /// thin-plate [default: auto]
+    /// Width of the kernels in radians (of a control: in the range that the examples give it), or auto (by rules for
+    /// fewer than six examples, by leave-one-out for more). For methods with --kernel, and kernels that have a width:
+    /// not linear, cubic, quintic and thin-plate [default: auto]
     #[arg(long, value_parser = parse_width, hide_short_help = true, help_heading = "Learning")]
     width: Option<Width>,
     /// Smoothing of the drivers; 0 passes exactly through every example. A number, or auto (0 unless
@@ -177,7 +177,7 @@ impl MethodArgs {
         })
     }
 
-    /// The kernel that was chosen, or the method's own.
+    /// The kernel that was chosen, or the one that a width without a kernel means.
     fn kernel(&self) -> Kernel {
         let default = match self.method {
             Method::Parameterization => Kernel::ThinPlate,
@@ -188,7 +188,10 @@ impl MethodArgs {
 
     fn interpolation(&self, smoothing: Smoothing) -> RbfParams {
         RbfParams {
-            kernel: self.kernel(),
+            kernel: match self.method {
+                Method::Parameterization => self.kernel().into(),
+                _ => self.kernel.map_or(KernelChoice::Automatic, KernelChoice::Fixed),
+            },
             width: self.width.clone().unwrap_or(Width::LeaveOneOut),
             smoothing: self.smoothing.unwrap_or(smoothing),
             tail: TailChoice::Automatic,

@@ -156,7 +156,7 @@ fn examples_are_met_by_every_variant_and_from_the_file() {
     let figures = lewis.fit("arm", &["--method", "psd"]);
     assert_eq!((&figures["targets"], &figures["components"]), (&json!(6), &json!(3)));
     assert_eq!(figures["spaces"][0]["examples"], json!(["shoulder up", "shoulder down"]));
-    assert!(number(&figures, "/spaces/1/drivers/0/condition") > 1.0);
+    assert!(number(&figures, "/spaces/0/drivers/0/condition") > 1.0);
     // Of people, too.
     let (rig, examples, model) = lewis.files("arm");
     let output = eigenskin(&["fit", &rig, "--examples", &examples, "-o", &model, "--method", "psd"]);

@@ -98,6 +98,18 @@ pub enum Measured {
     Contact(DVec3),
 }
 
+impl FeatureScale {
+    /// The scale times a factor.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        match self {
+            Self::One(scale) => Self::One(factor * scale),
+            Self::PerAxis(scales) => Self::PerAxis(factor * scales),
+            Self::Matrix(matrix) => Self::Matrix(factor * matrix),
+        }
+    }
+}
+
 impl FeatureGroup {
     /// A joint against its reference joint in `skeleton`; `None` for the first root, whose motion
     /// moves the whole character and is never a feature.

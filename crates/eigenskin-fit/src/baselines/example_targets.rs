@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use eigenskin_core::driver::{Driver, Interpolant};
+use eigenskin_core::driver::Driver;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::{Mover, moved_by_poses};
 use eigenskin_core::pose::Pose;
@@ -15,7 +15,7 @@ use glam::Vec3;
 
 use super::{blended, carry_with_root, displacements_from_root};
 use crate::displacements::skinned_displacements;
-use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Width, fit_rbf};
+use crate::drivers::{RbfError, RbfParams, Samples, Smoothing, Targets, fit_targets};
 use crate::method::{FitError, Interpolated, feature_groups, isometric_coordinates};
 use crate::numeric::Matrix;
 
@@ -193,25 +193,26 @@ fn cardinal_driver(
 ) -> Result<Driver, RbfError> {
     let count = fields.len();
     let coordinates = field_coordinates(fields);
-    let chosen = fit_rbf(samples, &coordinates, interpolation, progress).or_else(|error| match error {
-        RbfError::Singular { .. } => {
-            let rescued =
-                RbfParams { smoothing: Smoothing::Fixed(RESCUE_SMOOTHING), ..interpolation.clone() };
-            fit_rbf(samples, &coordinates, &rescued, progress)
-        }
-        RbfError::BadParameter { .. } | RbfError::Cancelled(_) => Err(error),
-    })?;
-    let width = match chosen.driver.interpolant {
-        Interpolant::Rbf { widths, .. } => Width::PerCentre(widths),
-        _ => interpolation.width.clone(),
-    };
     let mut identity = vec![0.0; (count + 1) * count];
     for example in 0..count {
         identity[(example + 1) * count + example] = 1.0;
     }
-    let exact = RbfParams { width, smoothing: Smoothing::Fixed(chosen.smoothing), ..interpolation.clone() };
     // Not clamped: weights of opposite signs cancel each other between examples.
-    Ok(fit_rbf(samples, &identity, &exact, progress)?.driver)
+    let targets = Targets {
+        values: &identity,
+        judged_by: &coordinates,
+        own: count,
+        radii: std::collections::BTreeMap::new(),
+    };
+    let fit = fit_targets(samples, &targets, interpolation, progress).or_else(|error| match error {
+        RbfError::Singular { .. } => {
+            let rescued =
+                RbfParams { smoothing: Smoothing::Fixed(RESCUE_SMOOTHING), ..interpolation.clone() };
+            fit_targets(samples, &targets, &rescued, progress)
+        }
+        RbfError::BadParameter { .. } | RbfError::Cancelled(_) => Err(error),
+    })?;
+    Ok(fit.driver)
 }
 
 /// Few numbers per sample (`sample × coordinate`, rest first) with the same inner products as the

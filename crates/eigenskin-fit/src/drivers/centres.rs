@@ -11,7 +11,8 @@
 use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Tail};
 use eigenskin_core::progress::Progress;
 
-use super::rbf::{INTERPOLATING, SMOOTHINGS, polynomials_at, spanned};
+use super::rbf::{INTERPOLATING, SMOOTHINGS};
+use super::system::{polynomials_at, spanned};
 use super::{RbfError, RbfFit, RbfParams, Samples, Smoothing, TailChoice, Width, fit_rbf};
 use crate::numeric::{Matrix, least_squares, symmetric_eigen};
 
@@ -99,7 +100,7 @@ impl<'a> Problem<'a> {
         let chosen = farthest_samples(samples, most_centres);
         let centres = samples.select(&chosen);
         let outputs = values.len() / samples.count();
-        let tail = params.tail.for_kernel(params.kernel);
+        let tail = params.tail.for_kernel(params.kernel.or_gaussian());
         let (conditions, _) = spanned(&polynomials_at(&centres, tail));
         let linear = match tail {
             TailChoice::Linear => samples.linear_of(0).len(),
@@ -124,7 +125,7 @@ impl<'a> Problem<'a> {
         let given = match &params.width {
             Width::Fixed(width) => Some(*width),
             Width::PerCentre(widths) => widths.first().copied(),
-            Width::LeaveOneOut if !params.kernel.has_width() => Some(1.0),
+            Width::LeaveOneOut if !params.kernel.or_gaussian().has_width() => Some(1.0),
             Width::LeaveOneOut => None,
         };
         if let Some(width) = given {
@@ -139,7 +140,8 @@ impl<'a> Problem<'a> {
 
     fn solve(&self, width: f64, smoothing: f64) -> RbfFit {
         let (count, centre_count) = (self.distances.nrows(), self.distances.ncols());
-        let kernel = |s: usize, c: usize| self.params.kernel.value(self.distances[(s, c)], width);
+        let kernel =
+            |s: usize, c: usize| self.params.kernel.or_gaussian().value(self.distances[(s, c)], width);
         let away = Matrix::from_fn(count, centre_count, |s, c| kernel(s, c) - kernel(0, c)) * &self.free;
         let (free, slopes) = (self.free.ncols(), self.slopes.ncols());
         // Below the samples, one row per coefficient: its square costs the smoothing.
@@ -179,7 +181,7 @@ impl<'a> Problem<'a> {
             groups: self.samples.groups.clone(),
             combine: Combine::Distance,
             interpolant: Interpolant::Rbf {
-                kernel: self.params.kernel,
+                kernel: self.params.kernel.or_gaussian(),
                 centres: self.centres.features.clone(),
                 widths: vec![width; centre_count],
                 coefficients: row_major(&coefficients),
@@ -188,7 +190,7 @@ impl<'a> Problem<'a> {
             clamp: Clamp::None,
         };
         let leave_one_out = (sum / (count - 1) as f64).sqrt();
-        RbfFit { driver, smoothing, condition: solved.condition, leave_one_out }
+        RbfFit { driver, width, smoothing, condition: solved.condition, leave_one_out }
     }
 }
 

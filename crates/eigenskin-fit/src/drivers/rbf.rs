@@ -1,29 +1,24 @@
 //! Radial basis interpolation of coordinates over poses (EigenSkin §2.4, Lewis §3.2, Kim §3).
 //!
-//! ```text
-//! ⎡ Φ + R  Q ⎤ ⎡ coefficients ⎤   ⎡ values ⎤
-//! ⎣  Qᵀ    0 ⎦ ⎣     tail     ⎦ = ⎣   0    ⎦
-//! ```
-//! Φ is not always positive definite (geodesic distances, widths that differ per centre), hence
-//! pivoted LU. R is the smoothing (a smoothing): zero in the row of rest, so that rest stays exact while examples
-//! may give way. Q spans the tail's polynomials at the samples, cut at their numerical rank.
+//! The equations are in [`super::system`], automatic widths in [`super::widths`].
 
-use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Kernel, Tail};
+use std::collections::BTreeMap;
+
+use eigenskin_core::driver::{Driver, Kernel};
 use eigenskin_core::progress::{Cancelled, Progress};
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::samples::Samples;
-use crate::names::{KernelName, auto};
-use crate::numeric::{self, Matrix};
+use super::system::{Solution, System};
+use super::widths;
+use crate::names::auto;
 
 /// How to interpolate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RbfParams {
-    /// radial function; default Gaussian
-    #[serde(with = "KernelName")]
-    pub kernel: Kernel,
+    /// radial function; default automatic
+    pub kernel: KernelChoice,
     /// width of the kernels; default by leave-one-out
     pub width: Width,
     /// how much smoothing; default automatic
@@ -35,11 +30,71 @@ pub struct RbfParams {
 impl Default for RbfParams {
     fn default() -> Self {
         Self {
-            kernel: Kernel::Gaussian,
+            kernel: KernelChoice::Automatic,
             width: Width::LeaveOneOut,
             smoothing: Smoothing::Automatic,
             tail: TailChoice::Automatic,
         }
+    }
+}
+
+impl RbfParams {
+    /// The same with a kernel that is the same for any number of examples.
+    #[must_use]
+    pub(crate) fn radial(&self) -> Self {
+        Self { kernel: self.kernel.or_gaussian().into(), ..self.clone() }
+    }
+}
+
+/// The radial function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum KernelChoice {
+    /// Gaussians; where the width is automatic too, whatever suits the number of examples
+    Automatic,
+    /// this one
+    Fixed(Kernel),
+}
+
+impl From<KernelChoice> for String {
+    fn from(choice: KernelChoice) -> Self {
+        match choice {
+            KernelChoice::Automatic => "auto".to_string(),
+            KernelChoice::Fixed(kernel) => kernel.name().to_string(),
+        }
+    }
+}
+
+/// A name that no kernel has.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no kernel is called {0:?}")]
+pub struct UnknownKernel(String);
+
+impl TryFrom<String> for KernelChoice {
+    type Error = UnknownKernel;
+
+    fn try_from(name: String) -> Result<Self, UnknownKernel> {
+        match Kernel::named(&name) {
+            Some(kernel) => Ok(Self::Fixed(kernel)),
+            None if name == "auto" => Ok(Self::Automatic),
+            None => Err(UnknownKernel(name)),
+        }
+    }
+}
+
+impl KernelChoice {
+    /// The kernel asked for, or a Gaussian.
+    pub fn or_gaussian(self) -> Kernel {
+        match self {
+            Self::Automatic => Kernel::Gaussian,
+            Self::Fixed(kernel) => kernel,
+        }
+    }
+}
+
+impl From<Kernel> for KernelChoice {
+    fn from(kernel: Kernel) -> Self {
+        Self::Fixed(kernel)
     }
 }
 
@@ -94,6 +149,8 @@ pub enum TailChoice {
 pub struct RbfFit {
     /// from a pose to one coordinate per output
     pub driver: Driver,
+    /// width of the kernels without a radius of their own
+    pub width: f64,
     /// smoothing; 0 passes exactly through every example
     pub smoothing: f64,
     /// 1-norm condition number of the system
@@ -135,12 +192,6 @@ pub enum RbfError {
 
 /// Beyond this condition the solution has lost too many digits to reproduce the examples.
 const WORST_CONDITION: f64 = 1e14;
-/// Automatic widths stay below this condition.
-const COMFORTABLE_CONDITION: f64 = 1e9;
-
-/// Directions that the poses span by less than this share of the widest are noise of `f32`
-/// transforms; a slope fitted to noise would run away.
-const TAIL_RANK: f64 = 1e-4;
 
 /// What is said while drivers are fitted.
 pub(super) const INTERPOLATING: &str = "fitting drivers";
@@ -166,6 +217,31 @@ pub fn fit_rbf(
     params: &RbfParams,
     progress: &dyn Progress,
 ) -> Result<RbfFit, RbfError> {
+    let own = samples.count().saturating_sub(1);
+    let targets = Targets { values, judged_by: values, own, radii: BTreeMap::new() };
+    fit_targets(samples, &targets, params, progress)
+}
+
+/// What is to be met at the samples.
+pub(crate) struct Targets<'a> {
+    /// `sample × output`, rest first and zero
+    pub values: &'a [f64],
+    /// `sample × number`, rest first and zero: what left-out errors are measured in
+    pub judged_by: &'a [f64],
+    /// how many samples after rest are examples; those behind them are anchors, held at zero, and are never
+    /// left out to judge a width
+    pub own: usize,
+    /// `sample` → a width of its own
+    pub radii: BTreeMap<usize, f64>,
+}
+
+/// Interpolates targets over the samples.
+pub(crate) fn fit_targets(
+    samples: &Samples,
+    targets: &Targets<'_>,
+    params: &RbfParams,
+    progress: &dyn Progress,
+) -> Result<RbfFit, RbfError> {
     progress.doing(INTERPOLATING)?;
     let count = samples.count();
     let bad = |what, bound, value| Err(RbfError::BadParameter { what, bound, value });
@@ -182,220 +258,45 @@ pub fn fit_rbf(
     if let Some(&width) = given.iter().find(|&&w| !(w.is_finite() && w > 0.0)) {
         return bad("a kernel width", "above zero", width);
     }
-    let system = System::new(samples, values, params);
-    let solution = match &params.width {
-        Width::Fixed(width) => system.solve(vec![*width; count], exact_or_given),
-        Width::PerCentre(widths) => system.solve(widths.clone(), exact_or_given),
-        Width::LeaveOneOut => {
-            let exact = system.best_width(exact_or_given, progress)?;
-            let smoothings =
-                if params.smoothing == Smoothing::Automatic && count > MANY { &SMOOTHINGS[..] } else { &[] };
-            let with_smoothing: Vec<Solution> = smoothings
-                .iter()
-                .map(|&smoothing| system.best_width(smoothing, progress))
-                .collect::<Result<_, Cancelled>>()?;
-            let with_smoothing =
-                with_smoothing.into_iter().min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
-            match with_smoothing {
-                Some(other) if other.leave_one_out < 0.75 * exact.leave_one_out => other,
-                _ => exact,
-            }
+    let radial = || System::radial(samples, targets, params.kernel.or_gaussian(), params.tail);
+    let (system, solution) = match &params.width {
+        Width::Fixed(width) => {
+            let system = radial();
+            let solution = system.solve(targets.with_radii(vec![*width; count]), exact_or_given);
+            (system, solution)
         }
+        Width::PerCentre(widths) => {
+            let system = radial();
+            let solution = system.solve(targets.with_radii(widths.clone()), exact_or_given);
+            (system, solution)
+        }
+        Width::LeaveOneOut => widths::choose(samples, targets, params, exact_or_given, progress)?,
     };
+    checked(samples, &system, &solution)
+}
+
+fn checked(samples: &Samples, system: &System<'_>, solution: &Solution) -> Result<RbfFit, RbfError> {
     if solution.condition > WORST_CONDITION {
         let (first, second) = closest_pair(samples);
         return Err(RbfError::Singular { first, second, condition: solution.condition });
     }
-    Ok(system.into_fit(solution))
+    Ok(RbfFit {
+        driver: system.driver(solution),
+        width: solution.widths[0],
+        smoothing: solution.smoothing,
+        condition: solution.condition,
+        leave_one_out: solution.leave_one_out,
+    })
 }
 
-/// What does not depend on the width.
-struct System<'a> {
-    samples: &'a Samples,
-    params: &'a RbfParams,
-    /// `sample × output`
-    values: Matrix,
-    /// `sample × sample`
-    distances: Matrix,
-    /// `sample × tail term`, orthonormal columns
-    tail_basis: Matrix,
-    /// `polynomial × tail term`: polynomial coefficients of the columns above
-    polynomials: Matrix,
-    tail: TailChoice,
-}
-
-struct Solution {
-    widths: Vec<f64>,
-    smoothing: f64,
-    /// `(sample + tail term) × output`
-    unknowns: Matrix,
-    condition: f64,
-    leave_one_out: f64,
-}
-
-impl<'a> System<'a> {
-    fn new(samples: &'a Samples, values: &[f64], params: &'a RbfParams) -> Self {
-        let count = samples.count();
-        let outputs = values.len() / count;
-        let tail = params.tail.for_kernel(params.kernel);
-        let (tail_basis, polynomials) = spanned(&polynomials_at(samples, tail));
-        Self {
-            samples,
-            params,
-            values: Matrix::from_fn(count, outputs, |sample, output| values[sample * outputs + output]),
-            distances: Matrix::from_fn(count, count, |a, b| samples.distance(a, b)),
-            tail_basis,
-            polynomials,
-            tail,
+impl Targets<'_> {
+    /// Widths (`sample`) with those of single samples in place.
+    pub(super) fn with_radii(&self, mut widths: Vec<f64>) -> Vec<f64> {
+        for (&sample, &radius) in &self.radii {
+            widths[sample] = radius;
         }
+        widths
     }
-
-    fn solve(&self, widths: Vec<f64>, smoothing: f64) -> Solution {
-        let (count, terms) = (self.tail_basis.nrows(), self.tail_basis.ncols());
-        let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
-            match (row < count, column < count) {
-                (true, true) => {
-                    let smoothing = if row == column && row != 0 { smoothing } else { 0.0 };
-                    self.params.kernel.value(self.distances[(row, column)], widths[column]) + smoothing
-                }
-                (true, false) => self.tail_basis[(row, column - count)],
-                (false, true) => self.tail_basis[(column, row - count)],
-                (false, false) => 0.0,
-            }
-        });
-        let inverse = numeric::invert(&matrix);
-        let unknowns = inverse.matrix.get(.., ..count) * &self.values;
-        // Left-out errors without refitting: e_k = c_k / (M⁻¹)_kk.
-        let mut sum = 0.0;
-        for sample in 1..count {
-            let pivot = inverse.matrix[(sample, sample)];
-            for output in 0..self.values.ncols() {
-                let error = unknowns[(sample, output)] / pivot;
-                // A tail that alone interpolates has c = 0 and pivot 0: it says nothing about itself.
-                sum += if pivot == 0.0 { 0.0 } else { error * error };
-            }
-        }
-        let leave_one_out = if count > 2 { (sum / (count - 1) as f64).sqrt() } else { 0.0 };
-        Solution { widths, smoothing, unknowns, condition: inverse.condition, leave_one_out }
-    }
-
-    /// The width with the smallest leave-one-out error among those of comfortable condition, on
-    /// a fixed grid from half the smallest to the largest distance: wider kernels are polynomials
-    /// in disguise, which run away outside the examples.
-    fn best_width(&self, smoothing: f64, progress: &dyn Progress) -> Result<Solution, Cancelled> {
-        const STEPS: usize = 32;
-        let count = self.samples.count();
-        if !self.params.kernel.has_width() {
-            return Ok(self.solve(vec![1.0; count], smoothing));
-        }
-        let (mut nearest, mut furthest) = (f64::INFINITY, 0.0f64);
-        for a in 0..count {
-            for b in 0..a {
-                let distance = self.distances[(a, b)];
-                furthest = furthest.max(distance);
-                if distance > 0.0 {
-                    nearest = nearest.min(distance);
-                }
-            }
-        }
-        if !nearest.is_finite() {
-            return Ok(self.solve(vec![1.0; count], smoothing));
-        }
-        let (low, high) = (0.5 * nearest.max(1e-3 * furthest), furthest);
-        let mut best: Option<Solution> = None;
-        let solutions: Vec<Solution> = (0..=STEPS)
-            .into_par_iter()
-            .map(|step| {
-                progress.doing(INTERPOLATING)?;
-                let width = low * (high / low).powf(step as f64 / STEPS as f64);
-                Ok(self.solve(vec![width; count], smoothing))
-            })
-            .collect::<Result<_, Cancelled>>()?;
-        for next in solutions {
-            let better = best.as_ref().is_none_or(|best| {
-                match (next.condition <= COMFORTABLE_CONDITION, best.condition <= COMFORTABLE_CONDITION) {
-                    // Two examples or fewer predict nothing: the widest comfortable kernel is smoothest.
-                    (true, true) => next.leave_one_out <= best.leave_one_out,
-                    (false, false) => next.condition < best.condition,
-                    (comfortable, _) => comfortable,
-                }
-            });
-            if better {
-                best = Some(next);
-            }
-        }
-        Ok(best.unwrap_or_else(|| self.solve(vec![1.0; count], smoothing)))
-    }
-
-    fn into_fit(self, solution: Solution) -> RbfFit {
-        let (count, outputs) = (self.samples.count(), self.values.ncols());
-        let row_major = |matrix: &Matrix, rows: usize| -> Vec<f64> {
-            (0..rows).flat_map(|row| (0..outputs).map(move |output| matrix[(row, output)])).collect()
-        };
-        let coefficients = row_major(&solution.unknowns, count);
-        let tail_coefficients = &self.polynomials * solution.unknowns.get(count.., ..);
-        let flat = row_major(&tail_coefficients, tail_coefficients.nrows());
-        let tail = match self.tail {
-            TailChoice::None | TailChoice::Automatic => Tail::None,
-            TailChoice::Constant => Tail::Constant(flat),
-            TailChoice::Linear => Tail::Linear(flat),
-        };
-        let driver = Driver {
-            groups: self.samples.groups.clone(),
-            combine: Combine::Distance,
-            interpolant: Interpolant::Rbf {
-                kernel: self.params.kernel,
-                centres: self.samples.features.clone(),
-                widths: solution.widths,
-                coefficients,
-                tail,
-            },
-            clamp: Clamp::None,
-        };
-        RbfFit {
-            driver,
-            smoothing: solution.smoothing,
-            condition: solution.condition,
-            leave_one_out: solution.leave_one_out,
-        }
-    }
-}
-
-impl TailChoice {
-    /// The choice with `Automatic` replaced by what the kernel needs.
-    pub(super) fn for_kernel(self, kernel: Kernel) -> Self {
-        match (self, kernel.least_tail_degree()) {
-            (Self::Automatic, -1) => Self::None,
-            (Self::Automatic, 0) => Self::Constant,
-            (Self::Automatic, _) => Self::Linear,
-            (chosen, _) => chosen,
-        }
-    }
-}
-
-/// The tail's polynomials at the samples, `sample × polynomial`.
-pub(super) fn polynomials_at(samples: &Samples, tail: TailChoice) -> Matrix {
-    let terms = match tail {
-        TailChoice::None | TailChoice::Automatic => 0,
-        TailChoice::Constant => 1,
-        TailChoice::Linear => 1 + samples.linear_of(0).len(),
-    };
-    let value = |sample, term: usize| if term == 0 { 1.0 } else { samples.linear_of(sample)[term - 1] };
-    Matrix::from_fn(samples.count(), terms, value)
-}
-
-/// An orthonormal basis of the columns' span, and the combination of columns that makes each
-/// basis vector (`column × basis vector`). Poses that do not span all features (a hinge described
-/// by a rotation vector) get the tail of minimum norm.
-pub(super) fn spanned(columns: &Matrix) -> (Matrix, Matrix) {
-    if columns.ncols() == 0 {
-        return (Matrix::zeros(columns.nrows(), 0), Matrix::zeros(0, 0));
-    }
-    let (u, values, v) = numeric::thin_svd(columns);
-    let rank = values.iter().filter(|&&value| value > TAIL_RANK * values[0]).count();
-    let basis = u.get(.., ..rank).to_owned();
-    let combination = Matrix::from_fn(columns.ncols(), rank, |row, column| v[(row, column)] / values[column]);
-    (basis, combination)
 }
 
 fn closest_pair(samples: &Samples) -> (usize, usize) {

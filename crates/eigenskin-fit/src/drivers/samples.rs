@@ -1,8 +1,11 @@
 //! Poses measured for a set of feature groups: what interpolants are fitted to.
 
-use eigenskin_core::driver::FeatureGroup;
+use std::ops::Range;
+
+use eigenskin_core::driver::{Driver, FeatureGroup, Representation};
 use eigenskin_core::pose::Pose;
 use eigenskin_core::skeleton::Skeleton;
+use glam::DQuat;
 
 /// Measured poses, rest first.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +83,47 @@ impl Samples {
         sum.sqrt()
     }
 
+    /// Smallest distance of two samples and largest one; infinity and zero where there are no two.
+    pub(super) fn distances_within(&self) -> (f64, f64) {
+        let pairs = (0..self.count()).flat_map(|second| (0..second).map(move |first| (first, second)));
+        pairs
+            .map(|(a, b)| self.distance(a, b))
+            .fold((f64::INFINITY, 0.0), |(near, far), distance| (near.min(distance), f64::max(far, distance)))
+    }
+
+    /// Features (`feature`) and linear coordinates (`linear coordinate`) at a share of the way from one sample
+    /// to another.
+    pub(super) fn between(&self, from: usize, to: usize, share: f64) -> (Vec<f64>, Vec<f64>) {
+        let mix = |a: f64, b: f64| (1.0 - share) * a + share * b;
+        let (a, b) = (self.features_of(from), self.features_of(to));
+        let mut features = Vec::with_capacity(a.len());
+        for (group, range) in self.group_slices() {
+            let (a, b) = (&a[range.clone()], &b[range]);
+            if let Representation::Rotation | Representation::Swing { .. } = group.representation {
+                let (a, b) = (quaternion(a), quaternion(b));
+                features.extend(a.slerp(if a.dot(b) < 0.0 { -b } else { b }, share).to_array());
+            } else {
+                features.extend(a.iter().zip(b).map(|(&a, &b)| mix(a, b)));
+            }
+        }
+        let linear = self.linear_of(from).iter().zip(self.linear_of(to)).map(|(&a, &b)| mix(a, b));
+        (features, linear.collect())
+    }
+
+    /// Groups, each with the place of its features.
+    pub(super) fn group_slices(&self) -> impl Iterator<Item = (&FeatureGroup, Range<usize>)> {
+        self.groups.iter().scan(0, |start, group| {
+            let range = *start..*start + group.feature_count();
+            *start = range.end;
+            Some((group, range))
+        })
+    }
+
+    /// What a driver that was fitted to such samples makes of one, into `outputs` (`output`).
+    pub fn evaluate(&self, driver: &Driver, sample: usize, outputs: &mut [f64]) {
+        evaluate_repeated(driver, self.features_of(sample), self.linear_of(sample), outputs);
+    }
+
     /// The samples at the given indices, in that order.
     #[must_use]
     pub fn select(&self, samples: &[usize]) -> Self {
@@ -89,4 +133,18 @@ impl Samples {
             linear: samples.iter().flat_map(|&s| self.linear_of(s).iter().copied()).collect(),
         }
     }
+}
+
+/// Outputs of a driver whose groups are those of the features, once or several times over.
+pub(super) fn evaluate_repeated(driver: &Driver, features: &[f64], linear: &[f64], outputs: &mut [f64]) {
+    let times = driver.feature_count() / features.len().max(1);
+    if times == 1 {
+        driver.evaluate_features(features, linear, outputs);
+    } else {
+        driver.evaluate_features(&features.repeat(times), &linear.repeat(times), outputs);
+    }
+}
+
+fn quaternion(values: &[f64]) -> DQuat {
+    DQuat::from_slice(values)
 }

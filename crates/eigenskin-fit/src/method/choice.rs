@@ -17,7 +17,7 @@ use super::{
     EigenSkinParams, FitError, Method, ParameterizationParams, PatchesParams, PsdParams, fit, fit_examples,
 };
 use crate::displacements::Observations;
-use crate::drivers::Smoothing;
+use crate::drivers::{KernelChoice, Smoothing};
 use crate::during::During;
 use crate::metrics::evaluate_against;
 
@@ -281,8 +281,9 @@ fn refinements(best: &Attempt, budget_is_given: bool) -> Vec<(Attempt, f64)> {
     };
     let mut found = Vec::new();
     for kernel in [Kernel::Exponential, Kernel::InverseMultiquadric] {
-        if params.interpolation.kernel == Kernel::Gaussian {
-            let next = variant(Refinement::Kernel(kernel), &|params| params.interpolation.kernel = kernel);
+        if params.interpolation.kernel == KernelChoice::Automatic {
+            let next =
+                variant(Refinement::Kernel(kernel), &|params| params.interpolation.kernel = kernel.into());
             found.push((next, PAYS));
         }
     }

@@ -1,7 +1,7 @@
 //! The driver of one support: its coordinates interpolated over the motion of its joint
 //! (EigenSkin §2.4).
 
-use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Interpolant, Representation};
+use eigenskin_core::driver::{Clamp, Driver, FeatureGroup, FeatureScale, Representation};
 use eigenskin_core::examples::SAME_POSE;
 use eigenskin_core::mover::Mover;
 use eigenskin_core::pose::Pose;
@@ -62,14 +62,6 @@ pub fn fit_joint_driver(
     let clamp =
         clamp_margin.map_or(Clamp::None, |margin| example_range(&values, observed.component_count, margin));
     Ok(RbfFit { driver: Driver { clamp, ..fit.driver }, ..fit })
-}
-
-/// Width of the kernels, of the first centre where they differ.
-pub(super) fn width_of(fit: &RbfFit) -> f64 {
-    match &fit.driver.interpolant {
-        Interpolant::Rbf { widths, .. } => widths[0],
-        _ => 0.0,
-    }
 }
 
 /// The samples to interpolate, rest first, and their values (`sample × component`), from those of all

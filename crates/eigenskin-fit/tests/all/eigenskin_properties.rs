@@ -40,7 +40,7 @@ proptest! {
     fn rest_stays_rest_with_any_smoothing(smoothing in prop_oneof![Just(0.0), 1e-6f64..1e3], kernel in kernel()) {
         let rig = tube();
         let params = EigenSkinParams {
-            interpolation: RbfParams { smoothing: Smoothing::Fixed(smoothing), kernel, ..RbfParams::default() },
+            interpolation: RbfParams { smoothing: Smoothing::Fixed(smoothing), kernel: kernel.into(), ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
         let model = Arc::new(learn(&sweeps(&rig), &params).unwrap().model);
@@ -57,7 +57,7 @@ proptest! {
         let params = EigenSkinParams {
             support: SupportParams { threshold: Some(0.0), border: Border::Hard },
             budget: unlimited(),
-            interpolation: RbfParams { kernel, smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() },
+            interpolation: RbfParams { kernel: kernel.into(), smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() },
             ..EigenSkinParams::default()
         };
         let model = Arc::new(learn_on(&base.into(), &set, &params).unwrap().model);

@@ -28,3 +28,4 @@ mod suggest;
 mod support;
 mod transfer;
 mod units;
+mod widths;

@@ -38,7 +38,7 @@ fn interpolation_equals_scipys() {
         let kernel = Kernel::named(case["kernel"].as_str().unwrap()).unwrap();
         kernels_seen.insert(kernel.name());
         let params = RbfParams {
-            kernel,
+            kernel: kernel.into(),
             width: Width::Fixed(case["width"].as_f64().unwrap()),
             smoothing: Smoothing::Fixed(case["ridge"].as_f64().unwrap()),
             tail: match case["degree"].as_i64().unwrap() {
@@ -81,7 +81,7 @@ fn leave_one_out_with_smoothing_and_tail_equals_refitting() {
     let all_values = rows(&data["values"]);
     let samples = two_controls(&all_rows[1..]);
     let params = RbfParams {
-        kernel: Kernel::ThinPlate,
+        kernel: Kernel::ThinPlate.into(),
         width: Width::Fixed(1.0),
         smoothing: Smoothing::Fixed(0.02),
         tail: TailChoice::Linear,
@@ -108,7 +108,7 @@ fn thin_plates_on_a_hinge_stay_tame_across_it() {
     let samples = two_controls(&along);
     let mut values = vec![0.0];
     values.extend(along.iter().map(|row| row[0].sin()));
-    let params = RbfParams { kernel: Kernel::ThinPlate, ..RbfParams::default() };
+    let params = RbfParams { kernel: Kernel::ThinPlate.into(), ..RbfParams::default() };
     let driver = fit_rbf(&samples, &values, &params, &Unwatched).unwrap().driver;
     let mut out = [0.0];
     driver.evaluate_features(&[1.0, 0.0], &[1.0, 0.0], &mut out);

@@ -57,7 +57,7 @@ fn exact() -> ParameterizationParams {
     ParameterizationParams {
         signals_per_vertex: None,
         interpolation: RbfParams {
-            kernel: Kernel::ThinPlate,
+            kernel: Kernel::ThinPlate.into(),
             smoothing: Smoothing::Fixed(0.0),
             ..RbfParams::default()
         },
@@ -313,7 +313,7 @@ fn poses_that_span_little_are_no_trouble() {
     let all: Vec<f64> = Kernel::ALL
         .iter()
         .map(|&kernel| {
-            let interpolation = RbfParams { kernel, ..RbfParams::default() };
+            let interpolation = RbfParams { kernel: kernel.into(), ..RbfParams::default() };
             error(
                 &set,
                 &others,

@@ -253,9 +253,16 @@ fn corrections_decay() {
     }
     assert!(largest > 0.01, "the bound is never of use: {largest}");
 
-    // One example, automatic width: 5σ away in every direction.
+    // One example, Gaussians of automatic width: 5σ away in every direction.
     let one = set_of(&rig, vec![setting("a", 0.4, 0.0, REST)]);
-    let fit = learn(&one, &PsdParams::default()).unwrap();
+    let gaussian = RbfParams {
+        kernel: eigenskin_core::driver::Kernel::Gaussian.into(),
+        smoothing: Smoothing::Fixed(0.0),
+        ..RbfParams::default()
+    };
+    let params = PsdParams { interpolation: PsdInterpolation::Rbf(gaussian), ..PsdParams::default() };
+    let fit = learn(&one, &params).unwrap();
+    assert!((fit.learnt.psd().unwrap().spaces[0].drivers[0].width - 0.4).abs() < 1e-6);
     let sigma = fit.learnt.psd().unwrap().spaces[0].drivers[0].width;
     let delta = fit.learnt.psd().unwrap().examples[0].largest_delta;
     let model = Arc::new(fit.model);
@@ -271,7 +278,7 @@ fn corrections_decay() {
 fn weights_can_be_clamped() {
     let set = sweeps(&tube());
     let linear = PsdInterpolation::Rbf(RbfParams {
-        kernel: eigenskin_core::driver::Kernel::ThinPlate,
+        kernel: eigenskin_core::driver::Kernel::ThinPlate.into(),
         smoothing: Smoothing::Fixed(0.0),
         ..RbfParams::default()
     });

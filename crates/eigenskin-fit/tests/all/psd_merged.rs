@@ -39,7 +39,7 @@ fn merged_to(most: usize, set: &ExampleSet, params: &PsdParams) -> Model {
 fn fewer_fields_lose_gradually_and_all_of_them_nothing() {
     let set = layered();
     let thin_plates = PsdInterpolation::Rbf(RbfParams {
-        kernel: Kernel::ThinPlate,
+        kernel: Kernel::ThinPlate.into(),
         smoothing: Smoothing::Fixed(0.0),
         ..RbfParams::default()
     });

@@ -59,7 +59,7 @@ fn weights_and_vertices_agree_with_scipy() {
             })
             .collect();
         let rbf = RbfParams {
-            kernel,
+            kernel: kernel.into(),
             width: Width::Fixed(case["width"].as_f64().unwrap()),
             smoothing: Smoothing::Fixed(0.0),
             ..RbfParams::default()

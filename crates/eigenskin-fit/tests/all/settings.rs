@@ -38,7 +38,7 @@ fn interpolations() -> Vec<RbfParams> {
         .into_iter()
         .enumerate()
         .map(|(index, kernel)| RbfParams {
-            kernel,
+            kernel: kernel.into(),
             width: widths[index % 3].clone(),
             smoothing: if index % 2 == 0 { Smoothing::Automatic } else { Smoothing::Fixed(0.01) },
             tail: tails[index % 4],
@@ -150,11 +150,17 @@ fn settings_are_written_as_people_type_them() {
     let Method::EigenSkin(params) = method(typed).unwrap() else { panic!("another method") };
     assert_eq!(params.support, SupportParams { border: Border::Hard, ..SupportParams::default() });
     assert_eq!(params.budget, Budget { per_vertex: Some(6), ..Budget::default() });
-    let interpolation =
-        RbfParams { kernel: Kernel::ThinPlate, smoothing: Smoothing::Fixed(0.01), ..RbfParams::default() };
+    let interpolation = RbfParams {
+        kernel: Kernel::ThinPlate.into(),
+        smoothing: Smoothing::Fixed(0.01),
+        ..RbfParams::default()
+    };
     assert_eq!((params.interpolation, params.clamp_margin), (interpolation, None));
     for kernel in Kernel::ALL {
-        assert_eq!(to_value(RbfParams { kernel, ..RbfParams::default() }).unwrap()["kernel"], kernel.name());
+        assert_eq!(
+            to_value(RbfParams { kernel: kernel.into(), ..RbfParams::default() }).unwrap()["kernel"],
+            kernel.name()
+        );
     }
     for (settings, named) in [
         (json!({ "method": "auto" }), "auto"),

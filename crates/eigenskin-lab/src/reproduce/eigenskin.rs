@@ -114,7 +114,7 @@ fn paper_params(components: usize) -> EigenSkinParams {
         support: SupportParams { threshold: Some(0.04), border: Border::Hard },
         budget: Budget { per_vertex: None, per_joint: Some(components), total: None },
         interpolation: RbfParams {
-            kernel: Kernel::Exponential,
+            kernel: Kernel::Exponential.into(),
             width: Width::Fixed(1.0),
             ..RbfParams::default()
         },

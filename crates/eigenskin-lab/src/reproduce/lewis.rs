@@ -125,11 +125,14 @@ impl Measured {
                 sections.push(Section { pose: example.name.clone(), kept });
             }
         }
-        let thin_plates =
-            RbfParams { kernel: Kernel::ThinPlate, smoothing: Smoothing::Fixed(0.0), ..RbfParams::default() };
+        let named = |kernel: Kernel| {
+            let smoothing = Smoothing::Fixed(0.0);
+            PsdInterpolation::Rbf(RbfParams { kernel: kernel.into(), smoothing, ..RbfParams::default() })
+        };
         let ways = [
-            ("Gaussians", PsdInterpolation::default()),
-            ("thin plates", PsdInterpolation::Rbf(thin_plates)),
+            ("from rest (default)", PsdInterpolation::default()),
+            ("Gaussians", named(Kernel::Gaussian)),
+            ("thin plates", named(Kernel::ThinPlate)),
             ("Shepard", PsdInterpolation::Shepard { power: 2.0, epsilon: 0.0 }),
         ];
         let mut interpolants = Vec::new();

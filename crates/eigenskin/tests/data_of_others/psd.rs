@@ -16,7 +16,8 @@ use eigenskin_core::rig::{Control, Rig};
 use eigenskin_core::skeleton::Skeleton;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_core::weights::SkinWeights;
-use eigenskin_fit::method::{DeltaSpace, PrototypeParams, PsdInterpolation};
+use eigenskin_fit::drivers::{RbfParams, Smoothing};
+use eigenskin_fit::method::{DeltaSpace, EigenSkinParams, Method, PrototypeParams, PsdInterpolation};
 use eigenskin_fit::method::{PsdParams, fit_examples};
 use eigenskin_gltf::ReadOptions;
 use eigenskin_io::read_examples;
@@ -238,4 +239,95 @@ fn a_half_smile_lies_on_the_way_to_the_smile() {
     // Both at once, as half and full smile on the way, is more than either.
     let both = shape(&mut blended, &Pose { world_from_joint: vec![], controls: vec![1.0, 1.0] });
     assert!((both[corner] - face.neutral[corner]).dot(way) > 1.3 * progress[40]);
+}
+
+/// Frown, neutral, smirk and smile on one axis: a half-frown is half a frown, and nothing of a smile.
+#[test]
+fn expressions_on_one_axis_do_not_mix() {
+    let data = data();
+    let face = Face::read(&data.join("ict-facekit/ict_facekit_expressions.npz"));
+    let rig = face.rig(&["mood"]);
+    let examples = vec![
+        face.expression("frown", &[-1.0], FROWN),
+        face.expression("smirk", &[0.5], SMIRK),
+        face.expression("smile", &[1.0], SMILE),
+    ];
+    let mut psd = fitted(&rig, examples, PsdInterpolation::default());
+    let mut weights =
+        |mood: f64| psd.drive(&Pose { world_from_joint: vec![], controls: vec![mood] }).to_vec();
+    let half = weights(-0.5);
+    let lowest = (-100..=100).flat_map(|step| weights(f64::from(step) / 100.0)).fold(0f32, f32::min);
+    println!(
+        "half-frown: frown {:.3}, smirk {:.3}, smile {:.3}; lowest weight {lowest:.3}",
+        half[0], half[1], half[2]
+    );
+    assert!(lowest >= -0.1, "{lowest}");
+    assert!((half[0] - 0.5).abs() < 0.05 && half[1].abs() < 0.1 && half[2].abs() < 0.05, "{half:?}");
+}
+
+/// Share of plain skinning's error that a model of one set leaves in another.
+fn error_left(training: &ExampleSet, held_out: &ExampleSet, method: &Method) -> f64 {
+    let model = Arc::new(fit_examples(training, &Base::default(), method, &Unwatched).unwrap().model);
+    let plain = Arc::new(Model::without_corrections(training.rig().clone(), BaseSkinning::LinearBlend));
+    let [left, skinning] = [model, plain].map(|model| {
+        let mut evaluator = Evaluator::new(model);
+        let squares = held_out.examples().iter().map(|example| {
+            let found = shape(&mut evaluator, &example.pose);
+            found.iter().zip(&example.positions).map(|(a, b)| f64::from(a.distance_squared(*b))).sum::<f64>()
+        });
+        squares.sum::<f64>()
+    });
+    (left / skinning).sqrt()
+}
+
+fn read(path: &str) -> ExampleSet {
+    read_examples(data().join(path), &ReadOptions::default()).unwrap().1
+}
+
+/// Poses of one joint each, judged on poses of many: no worse than the Gaussians of before.
+#[test]
+fn a_hand_is_predicted_no_worse_than_by_gaussians() {
+    let training = read("fem-hand/train.npz");
+    let held_out = read("fem-hand/held_out.npz").for_rig(training.rig()).unwrap();
+    let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
+    let mut worse = Vec::new();
+    for (name, method, before) in [
+        ("psd", Method::from(PsdParams::default()), 0.327),
+        ("weighted psd", weighted.into(), 0.338),
+        ("eigenskin", EigenSkinParams::default().into(), 0.346),
+    ] {
+        let left = error_left(&training, &held_out, &method);
+        println!("{name}: {left:.4} of skinning's error on held-out poses");
+        if left > before {
+            worse.push(format!("{name}: {left}"));
+        }
+    }
+    assert!(worse.is_empty(), "{worse:?}");
+}
+
+/// Crowded poses need wide kernels, which `f64` can solve for: every tenth frame, judged on the odd ones.
+#[test]
+fn crowded_frames_are_interpolated_by_wide_kernels() {
+    let smoothed = RbfParams { smoothing: Smoothing::Automatic, ..RbfParams::default() };
+    let psd = |interpolation| PsdParams { interpolation, ..PsdParams::default() };
+    let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
+    let all = read("dem-bones/bone_anim.npz");
+    let frames =
+        |first: usize, step: usize| all.select(&(first..400).step_by(step).collect::<Vec<_>>()).unwrap();
+    let (every_tenth, odd) = (frames(0, 10), frames(1, 2));
+    let mut worse = Vec::new();
+    for (name, method, most) in [
+        ("psd", psd(PsdInterpolation::default()).into(), 0.035),
+        ("psd with automatic smoothing", psd(PsdInterpolation::Rbf(smoothed)).into(), 0.035),
+        ("weighted psd", weighted.into(), 0.1),
+        // 0.20731 before, with widths that ended at a condition of 1e9
+        ("eigenskin", EigenSkinParams::default().into(), 0.2074),
+    ] {
+        let left = error_left(&every_tenth, &odd, &method);
+        println!("{name}: {left:.4} of skinning's error on odd frames");
+        if left > most {
+            worse.push(format!("{name}: {left}"));
+        }
+    }
+    assert!(worse.is_empty(), "{worse:?}");
 }

@@ -9,7 +9,6 @@ use crate::basis::PrincipalComponents;
 use crate::displacements::{Observations, TileError};
 use crate::drivers::RbfFit;
 use crate::method::coordinates::KeptBasis;
-use crate::method::joint_driver::width_of;
 use crate::method::{Budget, FitError};
 use crate::supports::{JointSupport, Moved};
 
@@ -73,7 +72,7 @@ impl Regions {
                 support_count: support.points.len(),
                 component_count: self.counts[index],
                 singular_values: self.components[index].singular_values.clone(),
-                width: width_of(fit),
+                width: fit.width,
                 smoothing: fit.smoothing,
                 condition: fit.condition,
                 leave_one_out: fit.leave_one_out,

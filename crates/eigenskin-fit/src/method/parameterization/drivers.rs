@@ -147,7 +147,7 @@ pub(super) fn fit_driver(
     let coordinates: Vec<f64> = (0..seen.len()).flat_map(|e| signals.iter().map(move |s| s[e])).collect();
     let all = measured(observed, &chosen.movers);
     let (kept, values) = without_repeats(&all, &coordinates, signals.len());
-    let rbf = RbfParams { smoothing: chosen.smoothing, ..params.interpolation.clone() };
+    let rbf = RbfParams { smoothing: chosen.smoothing, ..params.interpolation.radial() };
     let name = |place: usize| match kept[place] {
         0 => "rest".to_string(),
         sample => seen.names[sample - 1].clone(),
@@ -171,5 +171,5 @@ fn widened_range(values: &[f64], component_count: usize, margin: f64) -> Clamp {
 
 /// Thin plates with their linear tail (Kim 2011 §3).
 pub(super) fn thin_plates() -> RbfParams {
-    RbfParams { kernel: Kernel::ThinPlate, ..RbfParams::default() }
+    RbfParams { kernel: Kernel::ThinPlate.into(), ..RbfParams::default() }
 }

@@ -119,8 +119,8 @@ impl<'a> Interpolation<'a> {
         folds: &[Fold],
         smoothing: Smoothing,
     ) -> Result<Option<f64>, Cancelled> {
-        let mut params = RbfParams { smoothing, ..self.params.clone() };
-        if params.kernel.has_width() && params.width == Width::LeaveOneOut {
+        let mut params = RbfParams { smoothing, ..self.params.radial() };
+        if params.kernel.or_gaussian().has_width() && params.width == Width::LeaveOneOut {
             let Some(first) = folds.first() else { return Ok(None) };
             let Some(fit) = self.fit_fold(samples, first, &params)? else { return Ok(None) };
             if let Interpolant::Rbf { widths, .. } = &fit.interpolant {

@@ -8,7 +8,7 @@ use eigenskin_core::progress::Progress;
 
 use super::spaces::MeasuredSpace;
 use super::{DriverReport, PsdInterpolation, PsdParams};
-use crate::drivers::{RbfError, RbfParams, Samples, Width, clamp_beyond, fit_rbf};
+use crate::drivers::{RbfError, RbfParams, Samples, Targets, Width, clamp_beyond, fit_targets};
 use crate::method::isometric::isometric_coordinates;
 use crate::method::{FitError, Interpolated};
 use crate::numeric::{Matrix, thin_svd};
@@ -45,9 +45,11 @@ pub fn cardinal_driver(
     for example in 0..count {
         identity[(example + 1) * count + example] = 1.0;
     }
+    let mut added = vec![0.0; samples.count() * count];
+    added[count..(count + 1) * count].copy_from_slice(&isometric_coordinates(gram));
     let (driver, report) = match &params.interpolation {
         PsdInterpolation::Rbf(rbf) => {
-            radial(space, names, &samples, &identity, gram, rbf, &params.radii, progress)?
+            radial(space, names, &samples, &identity, &added, rbf, &params.radii, progress)?
         }
         PsdInterpolation::Shepard { power, epsilon } => {
             let interpolant = Interpolant::Shepard {
@@ -63,7 +65,7 @@ pub fn cardinal_driver(
             (unclamped(&samples, Interpolant::Linear { coefficients }), PLAIN)
         }
     };
-    let miss = largest_miss(&driver, &samples, &identity, count);
+    let miss = largest_miss(&driver, &samples, &added, count);
     let clamp = params
         .clamp_margin
         .map_or(Clamp::None, |margin| clamp_beyond(std::iter::repeat_n((0.0, 1.0), count), |_, _| margin));
@@ -82,12 +84,11 @@ fn radial(
     names: &[&str],
     samples: &Samples,
     identity: &[f64],
-    gram: &Matrix,
+    added: &[f64],
     rbf: &RbfParams,
     radii: &BTreeMap<String, f64>,
     progress: &dyn Progress,
 ) -> Result<(Driver, DriverReport), FitError> {
-    let count = space.space.examples.len();
     let failed = |error: RbfError| {
         let name = |sample: usize| match space.samples[sample] {
             0 => "rest".to_string(),
@@ -95,30 +96,15 @@ fn radial(
         };
         FitError::interpolating(Interpolated::PoseSpace(space.name.clone()), error, name)
     };
-    // The common width and smoothing are those that predict left-out shapes best.
-    let (width, smoothing, leave_one_out) = match rbf.width {
-        Width::Fixed(width) => (width, rbf.smoothing, 0.0),
-        Width::PerCentre(_) => return Err(FitError::WidthPerCentre),
-        Width::LeaveOneOut => {
-            let mut values = vec![0.0; samples.count() * count];
-            values[count..(count + 1) * count].copy_from_slice(&isometric_coordinates(gram));
-            let chosen = fit_rbf(samples, &values, rbf, progress).map_err(failed)?;
-            let width = match &chosen.driver.interpolant {
-                Interpolant::Rbf { widths, .. } => widths[0],
-                _ => 1.0,
-            };
-            (width, crate::drivers::Smoothing::Fixed(chosen.smoothing), chosen.leave_one_out)
-        }
-    };
-    let mut widths = vec![width; samples.count()];
-    for (place, &example) in space.space.examples.iter().enumerate() {
-        if let Some(&radius) = radii.get(names[example]) {
-            widths[place + 1] = radius;
-        }
+    if let Width::PerCentre(_) = rbf.width {
+        return Err(FitError::WidthPerCentre);
     }
-    let exact = RbfParams { width: Width::PerCentre(widths), smoothing, ..rbf.clone() };
-    let fit = fit_rbf(samples, identity, &exact, progress).map_err(failed)?;
-    let report = DriverReport { width, condition: fit.condition, leave_one_out, miss: 0.0 };
+    let own = space.space.examples.iter().enumerate();
+    let radii = own.filter_map(|(place, &example)| Some((place + 1, *radii.get(names[example])?))).collect();
+    let targets = Targets { values: identity, judged_by: added, own: space.space.examples.len(), radii };
+    let fit = fit_targets(samples, &targets, rbf, progress).map_err(failed)?;
+    let leave_one_out = if rbf.width == Width::LeaveOneOut { fit.leave_one_out } else { 0.0 };
+    let report = DriverReport { width: fit.width, condition: fit.condition, leave_one_out, miss: 0.0 };
     Ok((fit.driver, report))
 }
 
@@ -141,12 +127,18 @@ fn linear_weights(samples: &Samples, identity: &[f64], count: usize) -> Vec<f64>
     weights
 }
 
-fn largest_miss(driver: &Driver, samples: &Samples, identity: &[f64], count: usize) -> f64 {
+/// The largest error of what the examples add (`sample × number`) at a sample, as a share of the largest of
+/// them.
+fn largest_miss(driver: &Driver, samples: &Samples, added: &[f64], count: usize) -> f64 {
     let mut weights = vec![0.0; count];
-    let mut miss = 0f64;
-    for (sample, wanted) in identity.chunks_exact(count).enumerate() {
-        driver.evaluate_features(samples.features_of(sample), samples.linear_of(sample), &mut weights);
-        miss = weights.iter().zip(wanted).fold(miss, |miss, (a, b)| miss.max((a - b).abs()));
+    let length = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(|x| x * x).sum::<f64>().sqrt();
+    let (mut miss, mut largest) = (0f64, 0f64);
+    for (sample, wanted) in added.chunks_exact(count).enumerate() {
+        samples.evaluate(driver, sample, &mut weights);
+        let found =
+            |number: usize| (0..count).map(|e| weights[e] * added[(e + 1) * count + number]).sum::<f64>();
+        miss = miss.max(length(&mut (0..count).map(|number| wanted[number] - found(number))));
+        largest = largest.max(length(&mut wanted.iter().copied()));
     }
-    miss
+    if largest > 0.0 { miss / largest } else { 0.0 }
 }

@@ -46,7 +46,8 @@ pub struct DriverReport {
     /// leave-one-out error of what the space adds, a displacement norm over all vertices; only for
     /// automatic widths
     pub leave_one_out: f64,
-    /// largest error of a weight at an example or anchor: 0 but for rounding when exact
+    /// largest error of what the space adds at an example or anchor, as a share of the most that an example
+    /// adds: 0 but for rounding when exact
     pub miss: f64,
 }
 

@@ -94,11 +94,7 @@ fn stored_shares(lesson: &Lesson<'_>, model: &PrototypeModel, example: usize) ->
     for (space, fitted) in lesson.spaces.iter().zip(&model.drivers) {
         let mut weights = vec![0.0; space.space.examples.len()];
         let sample = example + 1;
-        fitted.driver.evaluate_features(
-            space.all.features_of(sample),
-            space.all.linear_of(sample),
-            &mut weights,
-        );
+        space.all.evaluate(&fitted.driver, sample, &mut weights);
         for (&earlier, weight) in space.space.examples.iter().zip(weights) {
             for &(of, share) in &model.shares[earlier] {
                 shares[of] -= weight * share;

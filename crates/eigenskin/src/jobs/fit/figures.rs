@@ -56,7 +56,7 @@ fn sentence(warning: &FitWarning) -> String {
             figure(*distance)
         ),
         FitWarning::NotExact { space, miss } => format!(
-            "the weights of pose space {space:?} miss its examples by up to {}: it does not interpolate them exactly",
+            "pose space {space:?} misses its examples by up to {} of its largest correction: it does not pass exactly through them",
             figure(*miss)
         ),
         FitWarning::ResidualsIgnored { examples } => format!(
