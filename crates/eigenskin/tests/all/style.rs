@@ -180,7 +180,7 @@ fn settings_go_through_json() {
                 signals: Some(7),
                 form: Form::Projected,
                 regions: Regions::joints(),
-                space,
+                space: Some(space),
                 joint_map: Some([("a".to_string(), "b".to_string())].into()),
             },
             fit: Some(FitSettings { leave_one_out: true, ..FitSettings::default() }),

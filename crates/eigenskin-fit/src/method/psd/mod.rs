@@ -14,12 +14,15 @@
 //! what the layers before it leave, and a layer is zero at all earlier examples. Under a limit, the
 //! fields of each space are merged into those of their principal components that matter most.
 //!
+//! On the way to examples in which skinning collapses, [in-betweens](InBetweens) are added.
+//!
 //! Weighted PSD (Kurihara, Miyata 2004) blends several such models, one per prototype of skin
 //! weights, by a smooth membership of the vertices ([`PrototypeParams`]).
 
 mod deltas;
 mod drivers;
 mod examples;
+mod in_betweens;
 mod layers;
 mod merge;
 mod mixtures;
@@ -35,6 +38,8 @@ use eigenskin_core::progress::Progress;
 
 use deltas::Deltas;
 use examples::UsedExamples;
+pub use in_betweens::InBetweens;
+use in_betweens::guided;
 use layers::written_layers;
 pub use params::{DeltaSpace, PoseFeature, PsdInterpolation, PsdParams, SpaceOrder};
 pub use prototypes::PrototypeParams;
@@ -50,6 +55,20 @@ use crate::during::During;
 /// Learns layers, one per pose space (and prototype), with at most `most` fields in all; also tells of
 /// examples that move nothing.
 pub(super) fn learn(
+    seen: &Observations,
+    params: &PsdParams,
+    most: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<(Vec<Layer>, PsdReport, Vec<MergedExample>), FitError> {
+    let Some(guided) = guided(seen, params, progress)? else {
+        return learn_from(seen, params, most, progress);
+    };
+    let (layers, report, idle) = learn_from(&guided.seen, params, most, progress)?;
+    Ok((layers, PsdReport { in_betweens: guided.added, ..report }, idle))
+}
+
+/// The same without in-betweens.
+fn learn_from(
     seen: &Observations,
     params: &PsdParams,
     most: Option<usize>,

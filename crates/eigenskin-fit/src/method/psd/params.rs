@@ -19,7 +19,7 @@ use crate::names::{FrameName, RepresentationName, ScaleNumbers};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PsdParams {
-    /// where deltas live; default [`DeltaSpace::Inverse`]
+    /// where deltas live; default [`DeltaSpace::Auto`]
     pub deltas: DeltaSpace,
     /// how weights are interpolated; default Gaussians, width by leave-one-out, exact
     pub interpolation: PsdInterpolation,
@@ -47,7 +47,7 @@ pub struct PsdParams {
 impl Default for PsdParams {
     fn default() -> Self {
         Self {
-            deltas: DeltaSpace::Inverse,
+            deltas: DeltaSpace::Auto,
             interpolation: PsdInterpolation::default(),
             radii: BTreeMap::new(),
             features: Vec::new(),
@@ -83,6 +83,9 @@ impl PsdParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeltaSpace {
+    /// as [`DeltaSpace::Inverse`], with [in-betweens](super::InBetweens) on the way to examples in which
+    /// linear blending collapses, where they help: by left-out examples, with few of them by a rule
+    Auto,
     /// at rest, before skinning: its direction turns with the vertex (Xian §4)
     Inverse,
     /// after skinning: in the root's axes its direction stays fixed (Xian §4.2), in those of the
