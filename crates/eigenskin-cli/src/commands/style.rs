@@ -248,7 +248,7 @@ fn space(choice: &SpaceChoice) -> String {
             "displacements from {name}: leave {own} of the style in poses that were left out in turn ({others})"
         ),
         ChosenBy::Carried => format!(
-            "displacements from {name}: leave {own} of the style ({others}); poses left out in turn do not decide"
+            "displacements from {name}, in which the poses shown carry the style best; poses left out in turn do not decide ({own} left; {others})"
         ),
     }
 }

@@ -67,6 +67,11 @@ const RIDGES: [f64; 3] = [1e-3, 1e-2, 1e-1];
 /// What may be missed of a style (sum of squares) that counts as carried.
 const CARRIED: f64 = 0.01;
 
+/// A space that carries most of the style is left for one that leaves at most this share of what it leaves
+/// in frames that were left out. They tell how linear a style is, not all that counts: a style that is a
+/// mixture of the frames is carried whole, however little one frame tells of another.
+const CLEARLY: f64 = 0.8;
+
 /// The sum of squares that a space misses, frame by frame.
 struct Missed {
     /// `frame`: with the map of all frames
@@ -119,8 +124,11 @@ pub(super) fn chosen_space(
     Ok(SpaceChoice { space: CANDIDATES[place], by, left })
 }
 
-/// Whether the mean difference, frame by frame, is more than its standard error.
+/// Whether the difference is large, and its mean, frame by frame, more than its standard error.
 fn is_clearly_less(less: &[f64], more: &[f64]) -> bool {
+    if less.iter().sum::<f64>() > CLEARLY * CLEARLY * more.iter().sum::<f64>() {
+        return false;
+    }
     let differences: Vec<f64> = less.iter().zip(more).map(|(less, more)| more - less).collect();
     let count = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / count;
@@ -215,4 +223,58 @@ fn frame_errors(shapes: &[Vec<Vec3>], after: &Frames<'_>, step: usize) -> Vec<f6
         pairs.map(|(a, b)| a.as_dvec3().distance_squared(b.as_dvec3())).sum()
     };
     shapes.iter().zip(&after.shapes).map(of_frame).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Solves by Gaussian elimination.
+    fn solved(mut matrix: Vec<Vec<f64>>, mut right: Vec<f64>) -> Vec<f64> {
+        let count = right.len();
+        for column in 0..count {
+            for row in column + 1..count {
+                let factor = matrix[row][column] / matrix[column][column];
+                for at in column..count {
+                    matrix[row][at] -= factor * matrix[column][at];
+                }
+                right[row] -= factor * right[column];
+            }
+        }
+        for row in (0..count).rev() {
+            let known: f64 = (row + 1..count).map(|at| matrix[row][at] * right[at]).sum();
+            right[row] = (right[row] - known) / matrix[row][row];
+        }
+        right
+    }
+
+    #[test]
+    fn mixtures_of_left_out_frames_solve_the_normal_equations_of_the_others() {
+        let x = |row: usize, frame: usize| ((row * 7 + frame * frame * 3) as f64).sin();
+        let frames = 5;
+        let first = Matrix::from_fn(frames, frames, |a, b| (0..12).map(|row| x(row, a) * x(row, b)).sum());
+        let products = Products::of_gram(first.clone());
+        let ridge = 0.1;
+        let found = left_out_mixtures(&products, ridge, 0.0, None);
+        for frame in 0..frames {
+            let others: Vec<usize> = (0..frames).filter(|&other| other != frame).collect();
+            let own = Matrix::from_fn(4, 4, |a, b| first[(others[a], others[b])]);
+            let largest = symmetric_eigen(&own).0[0];
+            let ridged =
+                |a: usize, b: usize| own[(a, b)] + if a == b { ridge * ridge * largest } else { 0.0 };
+            let matrix = (0..4).map(|a| (0..4).map(|b| ridged(a, b)).collect()).collect();
+            let expected = solved(matrix, others.iter().map(|&q| first[(q, frame)]).collect());
+            for (&other, expected) in others.iter().zip(expected) {
+                assert!((found[(other, frame)] - expected).abs() < 1e-10);
+            }
+            assert_eq!(found[(frame, frame)], 0.0);
+        }
+    }
+
+    #[test]
+    fn a_difference_must_exceed_its_standard_error() {
+        assert!(is_clearly_less(&[1.0, 1.0, 1.0], &[2.0, 2.1, 1.9]));
+        assert!(!is_clearly_less(&[1.0, 1.0, 1.0], &[9.0, 0.5, 0.5]));
+        assert!(!is_clearly_less(&[1.0, 1.0, 1.0], &[1.2, 1.2, 1.2]));
+    }
 }

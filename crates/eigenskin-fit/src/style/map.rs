@@ -280,6 +280,13 @@ impl Products {
         Ok(sum)
     }
 
+    /// Of a character whose X1ᵀ·X1 is all that is looked at.
+    #[cfg(test)]
+    pub fn of_gram(first: Matrix) -> Self {
+        let count = first.nrows();
+        Self { first, ..Self::none(count) }
+    }
+
     fn none(count: usize) -> Self {
         let zeros = || Matrix::zeros(count, count);
         Self { first: zeros(), first_by_change: zeros(), style_energy: 0.0, rows: 0.0 }

@@ -200,7 +200,8 @@ fn between_a_quarter_and_half_a_twist_the_skin_keeps_its_section() {
 fn on_the_way_to_a_collapse_the_model_is_never_worse_than_skinning() {
     let bar = TwistedCylinder::new();
     let plain = Model::without_corrections(bar.0.rig.clone(), BaseSkinning::LinearBlend);
-    let mut worst = 0f64;
+    let (mut near_rest, mut beyond) =
+        ((f64::NEG_INFINITY, String::new()), (f64::NEG_INFINITY, String::new()));
     for last in
         [130.0, 135.0, 140.0, 145.0, 150.0, 155.0, 157.0, 160.0, 165.0, 170.0, 175.0, 179.0, 179.9, 180.0]
     {
@@ -209,17 +210,21 @@ fn on_the_way_to_a_collapse_the_model_is_never_worse_than_skinning() {
             let stock = before_skinning(&model);
             let mut look = 2.5;
             while look < last {
-                let skinning = bar.error(&plain, look);
                 let found = bar.error(&model, look).max(bar.error(&stock, look));
-                worst = worst.max(found - skinning);
-                // Weights start in proportion to the angle, what skinning loses with its square.
-                assert!(found < skinning + 1e-3, "{sculpts:?} at {look}°: {found}, skinning {skinning}");
-                assert!(look < 45.0 || found < skinning, "{sculpts:?} at {look}°: {found} {skinning}");
+                let worse = found - bar.error(&plain, look);
+                let worst = if look < 30.0 { &mut near_rest } else { &mut beyond };
+                if worse > worst.0 {
+                    *worst = (worse, format!("{sculpts:?} at {look}°"));
+                }
                 look += 2.5;
             }
         }
     }
-    println!("at most {worst:.5} radii worse than skinning");
+    println!("worse than skinning by {near_rest:?} radii near rest, {beyond:?} beyond 30°");
+    assert!(beyond.0 < 0.0, "{beyond:?}");
+    // Weights start in proportion to the angle, what skinning loses with its square: near rest
+    // thousandths of the radius remain.
+    assert!(near_rest.0 < 5e-3, "{near_rest:?}");
 }
 
 /// From six examples on, those left out in turn decide: here the truth follows linear blending, which

@@ -82,6 +82,7 @@ fn dual_quaternions_go_from_a_bar_to_a_cylinder() {
         "poses",
         "rank",
         "shared",
+        "space",
         "signals",
         "style_of_100",
         "vertices",
