@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use eigenskin_core::deformers::Base;
+use eigenskin_core::driver::Kernel;
 use eigenskin_core::driver::features::geodesic_angle;
 use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::{Example, ExampleSet, whole_motion};
@@ -27,9 +28,11 @@ use eigenskin_core::skinning::{BaseSkinning, PosedSkinning, skinned_shape};
 use glam::{DVec3, Vec3};
 use serde::Serialize;
 
-use super::{DeltaSpace, PsdParams, learn_from};
+use super::spaces::MeasuredSpace;
+use super::{DeltaSpace, PsdInterpolation, PsdParams, learn_from};
 use crate::displacements::pulled_back::root_turn;
 use crate::displacements::{Fields, Observations, RestSkin};
+use crate::drivers::Width;
 use crate::method::FitError;
 
 /// Examples that keep less of some direction (relative to the best kept) have in-betweens: twists and bends
@@ -42,6 +45,9 @@ const SHARES: [f64; 4] = [0.125, 0.25, 0.5, 0.75];
 const OTHER_SIDE: [f64; 2] = [-0.125, -0.25];
 /// No in-between where an example is nearer than this share of the way.
 const NEAR: f64 = 1.0 / 16.0;
+/// Width of the kernels of a space with in-betweens, as a share of the way. Leaving out the example at its
+/// end would say nothing: what is needed there cannot be told from the others.
+const WIDTH: f64 = 0.5;
 /// From so many examples of the same joints on, left-out examples decide.
 const FEWEST_TO_LEAVE_OUT: usize = 6;
 /// Examples left out in turn, at most.
@@ -94,6 +100,26 @@ pub(super) fn guided(
         }
     }
     with_in_betweens(seen, &shown, &way_to, params, progress)
+}
+
+/// `space`: its width, where it has in-betweens and widths are automatic.
+pub(super) fn widths_of(
+    names: &[&str],
+    spaces: &[MeasuredSpace],
+    in_betweens: &[InBetweens],
+    params: &PsdParams,
+) -> Vec<Option<f64>> {
+    let is_automatic = matches!(
+        &params.interpolation,
+        PsdInterpolation::Rbf(rbf) if rbf.width == Width::LeaveOneOut && rbf.kernel == Kernel::Gaussian
+    );
+    let width = |space: &MeasuredSpace| {
+        let has = |example: usize| in_betweens.iter().any(|added| added.example == names[example]);
+        let ends = space.space.examples.iter().filter(|&&example| has(example));
+        // From rest, the first sample, to the example.
+        ends.map(|&example| WIDTH * space.all.distance(0, example + 1)).reduce(f64::min)
+    };
+    spaces.iter().map(|space| width(space).filter(|_| is_automatic)).collect()
 }
 
 fn is_collapsed(seen: &Observations, example: usize) -> bool {
@@ -163,9 +189,9 @@ fn predicts_left_out(
             .collect();
         let shapes = shown_examples(&others);
         let guided = with_in_betweens(&others, &shapes, &collapsed, &params, progress)?;
-        let guided = guided.as_ref().map_or(&others, |guided| &guided.seen);
-        for (error, seen) in errors.iter_mut().zip([&others, guided]) {
-            let model = model_of(seen, &params, progress)?;
+        let guided = guided.as_ref().map_or((&others, &[][..]), |g| (&g.seen, g.added.as_slice()));
+        for (error, (seen, in_betweens)) in errors.iter_mut().zip([(&others, &[][..]), guided]) {
+            let model = model_of(seen, in_betweens, &params, progress)?;
             let shape = shape_in(&model, &shown[left_out].pose);
             let pairs = shape.iter().zip(&shown[left_out].positions);
             *error += pairs.map(|(a, b)| a.as_dvec3().distance_squared(b.as_dvec3())).sum::<f64>();
@@ -176,10 +202,11 @@ fn predicts_left_out(
 
 fn model_of(
     seen: &Observations,
+    in_betweens: &[InBetweens],
     params: &PsdParams,
     progress: &dyn Progress,
 ) -> Result<Arc<Model>, FitError> {
-    let (layers, ..) = learn_from(seen, params, None, progress)?;
+    let (layers, ..) = learn_from(seen, in_betweens, params, None, progress)?;
     Ok(Arc::new(Model::new(seen.rig.clone(), seen.base.clone(), layers)?))
 }
 
@@ -204,7 +231,7 @@ fn with_in_betweens(
     let shapes = ExampleSet::new(seen.rig.clone(), shown.to_vec())?;
     let base = Base::Skinning(BaseSkinning::DualQuaternion);
     let by_dual = Observations::of(&shapes, &base, params.allows_compromise(), progress)?;
-    let guide = model_of(&by_dual, &params, progress)?;
+    let guide = model_of(&by_dual, &[], &params, progress)?;
     let mut guided = Guided { seen: seen.clone(), added: Vec::new() };
     for (example, alike) in way_to {
         let mut near: Vec<Pose> = alike.iter().map(|&other| seen.poses[other].clone()).collect();
@@ -250,9 +277,9 @@ fn poses_on_the_way(seen: &Observations, example: usize, others: &[Pose]) -> Vec
     let is_free = |pose: &Pose| others.iter().all(|other| largest_turn(rig, other, pose) > NEAR * way);
     let mut poses: Vec<(f64, Pose)> = SHARES.iter().map(at).filter(|(_, pose)| is_free(pose)).collect();
     let other_side: Vec<(f64, Pose)> = OTHER_SIDE.iter().map(at).collect();
-    let is_there = |other: &Pose| {
-        other_side.iter().any(|(_, pose)| largest_turn(rig, other, pose) < largest_turn(rig, other, &rest))
-    };
+    // Half a turn is as far from one side as from the other.
+    let [(_, there), (_, here)] = [-0.25, 0.25].map(|share| at(&share));
+    let is_there = |other: &Pose| largest_turn(rig, other, &there) < 0.9 * largest_turn(rig, other, &here);
     if !others.iter().any(is_there) {
         poses.extend(other_side);
     }

@@ -39,7 +39,7 @@ use eigenskin_core::progress::Progress;
 use deltas::Deltas;
 use examples::UsedExamples;
 pub use in_betweens::InBetweens;
-use in_betweens::guided;
+use in_betweens::{guided, widths_of};
 use layers::written_layers;
 pub use params::{DeltaSpace, PoseFeature, PsdInterpolation, PsdParams, SpaceOrder};
 pub use prototypes::PrototypeParams;
@@ -61,15 +61,16 @@ pub(super) fn learn(
     progress: &dyn Progress,
 ) -> Result<(Vec<Layer>, PsdReport, Vec<MergedExample>), FitError> {
     let Some(guided) = guided(seen, params, progress)? else {
-        return learn_from(seen, params, most, progress);
+        return learn_from(seen, &[], params, most, progress);
     };
-    let (layers, report, idle) = learn_from(&guided.seen, params, most, progress)?;
+    let (layers, report, idle) = learn_from(&guided.seen, &guided.added, params, most, progress)?;
     Ok((layers, PsdReport { in_betweens: guided.added, ..report }, idle))
 }
 
-/// The same without in-betweens.
+/// The same from examples that have their `in_betweens` already.
 fn learn_from(
     seen: &Observations,
+    in_betweens: &[InBetweens],
     params: &PsdParams,
     most: Option<usize>,
     progress: &dyn Progress,
@@ -78,9 +79,17 @@ fn learn_from(
     let used = UsedExamples::of(seen, &deltas, params, progress)?;
     let spaces = pose_spaces(&seen.rig, &used.moved, &params.order)?;
     let spaces = measure_spaces(&seen.rig, &used, spaces, params)?;
+    let widths = widths_of(&used.names, &spaces, in_betweens, params);
     let prototypes = Prototypes::of(&seen.rig, params.prototypes.as_ref());
     let grams = deltas.grams(&used.examples, &prototypes, &During::new(progress, "comparing examples"))?;
-    let lesson = Lesson { rig: &seen.rig, params, used: &used, prototypes: &prototypes, spaces: &spaces };
+    let lesson = Lesson {
+        rig: &seen.rig,
+        params,
+        used: &used,
+        prototypes: &prototypes,
+        spaces: &spaces,
+        widths: &widths,
+    };
     let models = prototype_models(&lesson, &grams, &During::new(progress, "fitting drivers"))?;
     let most = most.unwrap_or(usize::MAX);
     let layers =

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::prototypes::PrototypeParams;
 use super::spaces::check_features;
-use crate::drivers::{RbfParams, Smoothing};
+use crate::drivers::{RbfParams, Smoothing, Width};
 use crate::method::FitError;
 use crate::names::{FrameName, RepresentationName, ScaleNumbers};
 
@@ -69,6 +69,15 @@ impl PsdParams {
             }
             PsdInterpolation::Shepard { .. } | PsdInterpolation::Linear => false,
         }
+    }
+
+    /// The same with kernels of one width.
+    pub(super) fn with_width(&self, width: f64) -> Self {
+        let mut params = self.clone();
+        if let PsdInterpolation::Rbf(rbf) = &mut params.interpolation {
+            rbf.width = Width::Fixed(width);
+        }
+        params
     }
 
     /// The same without radii of examples that are not in the set: some were left out.
