@@ -277,9 +277,11 @@ fn poses_on_the_way(seen: &Observations, example: usize, others: &[Pose]) -> Vec
     let is_free = |pose: &Pose| others.iter().all(|other| largest_turn(rig, other, pose) > NEAR * way);
     let mut poses: Vec<(f64, Pose)> = SHARES.iter().map(at).filter(|(_, pose)| is_free(pose)).collect();
     let other_side: Vec<(f64, Pose)> = OTHER_SIDE.iter().map(at).collect();
-    // Half a turn is as far from one side as from the other.
-    let [(_, there), (_, here)] = [-0.25, 0.25].map(|share| at(&share));
-    let is_there = |other: &Pose| largest_turn(rig, other, &there) < 0.9 * largest_turn(rig, other, &here);
+    // Near half a turn the example itself is there: turns are measured the short way round, and kernels of
+    // poses all around a joint have no exact weights.
+    let is_there = |other: &Pose| {
+        other_side.iter().any(|(_, pose)| largest_turn(rig, other, pose) < largest_turn(rig, other, &rest))
+    };
     if !others.iter().any(is_there) {
         poses.extend(other_side);
     }
