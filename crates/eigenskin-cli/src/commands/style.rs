@@ -12,7 +12,7 @@ use eigenskin::jobs::style::{
 };
 use eigenskin::method::{Method, PatchesParams};
 use eigenskin::skinning::BaseSkinning;
-use eigenskin::style::{Form, MatchedBy, Regions, Space, StyleParams};
+use eigenskin::style::{ChosenBy, Form, MatchedBy, Regions, Space, SpaceChoice, StyleParams};
 
 use crate::fitting::summary;
 use crate::fitting::works_with::{WorksWith, check_options};
@@ -49,9 +49,10 @@ pub struct Args {
     /// joints of equal names, else in equal order
     #[arg(long, value_name = "FILE.toml")]
     map: Option<PathBuf>,
-    /// What displacements are measured from
-    #[arg(long, value_enum, default_value = "nearest-bones", hide_short_help = true)]
-    space: SpaceArg,
+    /// What displacements are measured from [default: what carries the style best to poses that are left
+    /// out in turn]
+    #[arg(long, value_enum, hide_short_help = true)]
+    space: Option<SpaceArg>,
     /// One map for the whole skin, as in the paper, or corrected for the skin of each joint
     #[arg(long, value_enum, default_value = "whole")]
     regions: RegionsArg,
@@ -100,12 +101,12 @@ impl Args {
                     RegionsArg::Whole => Regions::Whole,
                     RegionsArg::Joints => Regions::joints(),
                 },
-                space: match self.space {
+                space: self.space.map(|space| match space {
                     SpaceArg::NearestBones => Space::NearestBones,
                     SpaceArg::Rigid => Space::Skinning(BaseSkinning::Rigid),
                     SpaceArg::Linear => Space::Skinning(BaseSkinning::LinearBlend),
                     SpaceArg::DualQuaternion => Space::Skinning(BaseSkinning::DualQuaternion),
-                },
+                }),
                 joint_map: self.map.as_deref().map(read_joint_map).transpose()?,
             },
             fit: self.fit()?,
@@ -209,6 +210,7 @@ fn print(output: &Output, outcome: &StyleOutcome) {
         count => format!(", {count} interpolated"),
     };
     output.item("poses", format!("{equal} of {} found by equal joint angles{guessed}", report.found.len()));
+    output.item("space", space(&report.space));
     output.item(
         "style",
         format!(
@@ -229,6 +231,26 @@ fn print(output: &Output, outcome: &StyleOutcome) {
         ),
     );
     warn(output, &outcome.warnings());
+}
+
+/// What displacements are measured from, and why.
+fn space(choice: &SpaceChoice) -> String {
+    let name = choice.space.description();
+    let left = |space: Space| choice.left.iter().find(|(other, _)| *other == space).map_or(0.0, |(_, l)| *l);
+    let others = choice.left.iter().filter(|(other, _)| *other != choice.space);
+    let others: Vec<String> =
+        others.map(|(other, left)| format!("{} {}", other.description(), percent(*left))).collect();
+    let others = others.join(", ");
+    let own = percent(left(choice.space));
+    match choice.by {
+        ChosenBy::Asked => format!("displacements from {name}, as asked for"),
+        ChosenBy::LeftOut => format!(
+            "displacements from {name}: leave {own} of the style in poses that were left out in turn ({others})"
+        ),
+        ChosenBy::Carried => format!(
+            "displacements from {name}, in which the poses shown carry the style best; poses left out in turn do not decide ({own} left; {others})"
+        ),
+    }
 }
 
 /// Guessed poses that are named before the rest is only counted.

@@ -20,7 +20,7 @@ use super::works_with::{Method, OfMethods, WorksWith, check_options};
 #[command(next_help_heading = "Options of --method psd and weighted-psd")]
 pub struct PsdArgs {
     /// Where sculpts are added: at rest, so that they turn with the skin, or after skinning
-    /// [default: inverse]
+    /// [default: auto]
     #[arg(long, value_enum, hide_short_help = true)]
     deltas: Option<DeltasArg>,
     /// With --deltas forward: the axes in which sculpts are added [default: root]
@@ -50,6 +50,8 @@ pub struct PsdArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum DeltasArg {
+    /// as inverse; where linear skinning collapses, shapes on the way there are filled in
+    Auto,
     /// before skinning; plays everywhere
     Inverse,
     /// after skinning; only eigenskin's own runtimes show it
@@ -126,7 +128,7 @@ impl PsdArgs {
             given: self.axes.is_some(),
             with: "--deltas forward".to_string(),
             chosen: self.deltas == Some(DeltasArg::Forward),
-            instead: "--deltas inverse".to_string(),
+            instead: self.deltas_option().to_string(),
         }])
     }
 
@@ -226,9 +228,18 @@ impl PsdArgs {
         Ok(())
     }
 
+    fn deltas_option(&self) -> &'static str {
+        match self.deltas {
+            None | Some(DeltasArg::Auto) => "--deltas auto",
+            Some(DeltasArg::Inverse) => "--deltas inverse",
+            Some(DeltasArg::Forward) => "--deltas forward",
+        }
+    }
+
     fn delta_space(&self) -> DeltaSpace {
         match (self.deltas, self.axes) {
-            (None | Some(DeltasArg::Inverse), _) => DeltaSpace::Inverse,
+            (None | Some(DeltasArg::Auto), _) => DeltaSpace::Auto,
+            (Some(DeltasArg::Inverse), _) => DeltaSpace::Inverse,
             (_, None | Some(AxesArg::Root)) => DeltaSpace::Forward { frame: Frame::Root },
             (_, Some(AxesArg::HeaviestJoint)) => DeltaSpace::Forward { frame: Frame::HeaviestJoint },
         }

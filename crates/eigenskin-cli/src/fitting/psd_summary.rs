@@ -1,8 +1,8 @@
 //! What is said of a pose space deformation.
 
-use eigenskin::method::{DriverReport, PsdReport, SpaceReport};
+use eigenskin::method::{DriverReport, InBetweens, PsdReport, SpaceReport};
 
-use crate::output::{Output, figure};
+use crate::output::{Output, counted, figure};
 use crate::table;
 
 /// Letters of example names in a line of the table.
@@ -32,6 +32,15 @@ pub fn print_spaces(output: &Output, learnt: &PsdReport) {
         output.line(line);
     }
     output.line("");
+    for InBetweens { example, names } in &learnt.in_betweens {
+        output.item(
+            "in between",
+            format!(
+                "{} on the way to {example:?}, where linear skinning collapses; they follow dual quaternions. --base dual-quaternion needs none, but only plays in eigenskin's own runtimes",
+                counted(names.len(), "pose was added", "poses were added")
+            ),
+        );
+    }
 }
 
 /// The first names, without the name of the space where all begin with it, and how many more there

@@ -234,7 +234,7 @@ fn options_of_another_method_are_refused_naming_both() {
         (&["--radius", "elbow=1"], ["--radius", "--method patches"]),
         (&["--order", "as-given"], ["--order", "--method patches"]),
         (&["--method", "psd", "--prototypes", "3"], ["--prototypes", "--method psd"]),
-        (&["--method", "psd", "--axes", "root"], ["--axes", "--deltas inverse"]),
+        (&["--method", "psd", "--axes", "root"], ["--axes", "--deltas auto"]),
         (&["--method", "psd", "--interpolation", "shepard", "--width", "1"], ["--width", "shepard"]),
         (
             &["--method", "psd", "--interpolation", "linear", "--axis-radii", "forearm=1,1,1"],

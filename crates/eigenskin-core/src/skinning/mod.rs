@@ -78,18 +78,25 @@ pub struct PosedSkinning {
 impl PosedSkinning {
     /// Skins `rig` in `pose`.
     pub fn new(base: BaseSkinning, rig: &Rig, pose: &Pose) -> Self {
+        Self::of_every(1, base, rig, pose)
+    }
+
+    /// Skins every `step`-th vertex, which are its vertices 0, 1, 2 and so on.
+    pub fn of_every(step: usize, base: BaseSkinning, rig: &Rig, pose: &Pose) -> Self {
         let joints: Vec<DAffine3> = pose.posed_from_rest(rig.skeleton()).collect();
+        let count = rig.vertex_count().div_ceil(step);
+        let weights = |place: usize| rig.weights().of(place * step);
         let transforms: Vec<(DAffine3, Conditioning)> = match base {
-            BaseSkinning::Rigid => map_indices(rig.vertex_count(), |v| {
-                with_conditioning(rigid::transform(rig.weights().of(v), &joints))
-            }),
-            BaseSkinning::LinearBlend => map_indices(rig.vertex_count(), |v| {
-                with_conditioning(linear_blend::transform(rig.weights().of(v), &joints))
-            }),
+            BaseSkinning::Rigid => {
+                map_indices(count, |v| with_conditioning(rigid::transform(weights(v), &joints)))
+            }
+            BaseSkinning::LinearBlend => {
+                map_indices(count, |v| with_conditioning(linear_blend::transform(weights(v), &joints)))
+            }
             BaseSkinning::DualQuaternion => {
                 let mut parts = dual_quaternion::Joints::new(rig.skeleton());
                 parts.set(rig.skeleton(), &joints);
-                map_indices(rig.vertex_count(), |v| parts.transform(rig.weights().of(v)))
+                map_indices(count, |v| parts.transform(weights(v)))
             }
         };
         let (posed_from_rest, conditioning) = transforms.into_iter().unzip();

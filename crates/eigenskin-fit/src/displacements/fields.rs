@@ -123,6 +123,13 @@ impl Fields {
         }
     }
 
+    /// Other values of one example, `place`, in fields in memory; others stay as they are.
+    pub(crate) fn replace_held(&mut self, example: usize, with: &[Vec3]) {
+        if let Values::Held(values) = &mut self.values {
+            values[example * self.place_count..(example + 1) * self.place_count].copy_from_slice(with);
+        }
+    }
+
     fn part_of(&self, example: usize, places: Range<usize>) -> Result<Cow<'_, [Vec3]>, StoreError> {
         match &self.values {
             Values::Held(values) => {

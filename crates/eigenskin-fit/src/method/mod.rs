@@ -36,8 +36,8 @@ pub(crate) use joint_driver::feature_groups;
 pub use parameterization::{ParameterizationParams, ParameterizationReport, PartReport, SignalBasis};
 pub use patches::{PatchReport, PatchesParams, PatchesReport};
 pub use psd::{
-    DeltaSpace, DriverReport, ExampleReport, PoseFeature, PrototypeParams, PsdInterpolation, PsdParams,
-    PsdReport, SpaceOrder, SpaceReport,
+    DeltaSpace, DriverReport, ExampleReport, InBetweens, PoseFeature, PrototypeParams, PsdInterpolation,
+    PsdParams, PsdReport, SpaceOrder, SpaceReport,
 };
 use settings::{EIGENSKIN, MethodSettings, PARAMETERIZATION, PATCHES, PSD, WEIGHTED_PSD};
 pub use warning::FitWarning;

@@ -5,6 +5,7 @@ use eigenskin_core::progress::{Cancelled, Counted, Progress};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
+use super::choice::chosen_space;
 use super::frames::{Frames, different_poses, largest_coordinate};
 use super::joints::match_joints;
 use super::views::{View, Views};
@@ -74,25 +75,20 @@ impl StyleMap {
         }
         let before = Frames::of(first, "the first deformation", target, &joints, progress)?;
         let after = Frames::of(&second, "the second deformation", target, &joints, progress)?;
-        let views = Views::new(rig, params.space);
-        let fields = |frames: &Frames<'_>| -> Result<Vec<Vec<Vec3>>, Cancelled> {
-            let shown = frames.shapes.iter().map(|(pose, positions)| {
-                progress.doing(CAPTURING)?;
-                Ok(views.displacements(pose, positions))
-            });
-            shown.collect()
-        };
-        let fields = [fields(&before)?, fields(&after)?];
+        let noise = NOISE * largest_coordinate(rig, &before).max(largest_coordinate(rig, &after));
+        let choice = chosen_space(rig, [&before, &after], found, noise, params, progress)?;
+        let space = choice.space;
+        let views = Views::new(rig, space);
+        let fields = [views.of_frames(&before, progress)?, views.of_frames(&after, progress)?];
         let by_joint: Vec<(usize, Products)> = views
             .by_joint()
             .into_iter()
             .map(|(joint, range)| Ok((joint, Products::of(&views.list, range, &fields, progress)?)))
             .collect::<Result<_, Cancelled>>()?;
         let products = Products::sum(by_joint.iter().map(|(_, products)| products), target.len());
-        let noise = NOISE * largest_coordinate(rig, &before).max(largest_coordinate(rig, &after));
         let whole = WholeMap::of(&products, noise, params);
         if whole.rank == 0 {
-            return Err(StyleError::NoSignals { space: params.space.description() });
+            return Err(StyleError::NoSignals { space: space.description() });
         }
         let regions: Vec<(usize, RegionMap)> = match params.regions {
             Regions::Whole => Vec::new(),
@@ -113,14 +109,15 @@ impl StyleMap {
             regions.iter().position(|(region, _)| *region == counterpart)
         };
         let region_of = (0..target.rig().skeleton().joint_count()).map(region_of_joint).collect();
-        let report = StyleReport::new(&joints, [first, target], [before, after], &whole, missed, &products);
+        let report =
+            StyleReport::new(&joints, [first, target], [before, after], choice, &whole, missed, &products);
         Ok(Self {
             regions: regions.into_iter().map(|(_, region)| region.mixing).collect(),
             region_of,
             signals: whole.signals,
             whole: whole.mixing,
             pose_count: target.len(),
-            space: params.space,
+            space,
             report,
         })
     }
@@ -245,7 +242,7 @@ fn check(params: &StyleParams) -> Result<(), StyleError> {
 /// Products of `pose × pose` of one region.
 pub(super) struct Products {
     /// X1ᵀ·X1
-    first: Matrix,
+    pub first: Matrix,
     /// X1ᵀ·(X2 − X1)
     first_by_change: Matrix,
     /// ‖X2 − X1‖²
@@ -255,7 +252,7 @@ pub(super) struct Products {
 }
 
 impl Products {
-    fn of(
+    pub fn of(
         views: &[View],
         range: std::ops::Range<usize>,
         [first, second]: &[Vec<Vec<Vec3>>; 2],
@@ -283,9 +280,24 @@ impl Products {
         Ok(sum)
     }
 
+    /// Of a character whose X1ᵀ·X1 is all that is looked at.
+    #[cfg(test)]
+    pub fn of_gram(first: Matrix) -> Self {
+        let count = first.nrows();
+        Self { first, ..Self::none(count) }
+    }
+
     fn none(count: usize) -> Self {
         let zeros = || Matrix::zeros(count, count);
         Self { first: zeros(), first_by_change: zeros(), style_energy: 0.0, rows: 0.0 }
+    }
+
+    /// How many signals are above rounding, given the squares of their lengths, falling: at most `most`.
+    pub fn signals_in(&self, squares: &[f64], noise: f64, most: Option<usize>) -> usize {
+        let longest = squares.first().copied().unwrap_or(0.0).max(0.0).sqrt();
+        let least = (noise * self.rows.sqrt()).max(SMALLEST * longest);
+        let rank = squares.iter().take_while(|square| square.max(0.0).sqrt() > least).count();
+        most.unwrap_or(usize::MAX).min(rank)
     }
 
     /// Of several regions together.
@@ -306,16 +318,15 @@ pub(super) struct WholeMap {
     /// orthonormal, `pose × signal`
     pub signals: Matrix,
     /// `pose × pose`
-    mixing: Matrix,
+    pub mixing: Matrix,
     form: Form,
 }
 
 impl WholeMap {
-    fn of(products: &Products, noise: f64, params: &StyleParams) -> Self {
+    pub fn of(products: &Products, noise: f64, params: &StyleParams) -> Self {
         let (values, vectors) = symmetric_eigen(&products.first);
         let lengths: Vec<f64> = values.iter().map(|value| value.max(0.0).sqrt()).collect();
-        let least = (noise * products.rows.sqrt()).max(SMALLEST * lengths.first().copied().unwrap_or(0.0));
-        let rank = lengths.iter().take_while(|&&length| length > least).count();
+        let rank = products.signals_in(&values, noise, None);
         let used = params.signals.unwrap_or(usize::MAX).min(rank);
         let poses = products.first.nrows();
         let signals = Matrix::from_fn(poses, used, |pose, signal| vectors[(pose, signal)]);
@@ -376,7 +387,7 @@ fn blocks(range: std::ops::Range<usize>) -> Vec<std::ops::Range<usize>> {
 
 /// Displacements (`pose` → `view`) of some views as rows, `3·view × pose`, times a factor that follows
 /// from the view's share.
-fn weighted_rows(
+pub(super) fn weighted_rows(
     views: &[View],
     block: std::ops::Range<usize>,
     fields: &[Vec<Vec3>],

@@ -12,6 +12,7 @@
 //! Pseudo-inverses stop at the numerical rank of the data: directions no longer than the rounding of
 //! `f32` positions are noise, and their inverse is noise enlarged.
 
+mod choice;
 mod error;
 mod frames;
 mod joints;
@@ -19,6 +20,7 @@ mod map;
 mod report;
 mod views;
 
+pub use choice::{ChosenBy, SpaceChoice};
 pub use error::StyleError;
 pub use frames::{Extrapolation, Found};
 pub use joints::{JointMatch, MatchedBy, match_joints};
@@ -45,8 +47,9 @@ pub struct StyleParams {
     pub form: Form,
     /// which vertices share one map; default [`Regions::Whole`]
     pub regions: Regions,
-    /// what displacements are measured from; default [`Space::NearestBones`]
-    pub space: Space,
+    /// what displacements are measured from; default: what carries the style best to frames that are left
+    /// out in turn ([`SpaceChoice`])
+    pub space: Option<Space>,
     /// joint of the target → joint of the character that shows the style, by names; default: equal
     /// names, else equal order
     pub joint_map: Option<BTreeMap<String, String>>,

@@ -1,5 +1,7 @@
 //! What is told of a style that was captured, and of a target that has it.
 
+use std::collections::BTreeMap;
+
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::pose::Pose;
 use serde::{Serialize, Serializer};
@@ -7,7 +9,7 @@ use serde::{Serialize, Serializer};
 use super::frames::Frames;
 use super::joints::JointMatch;
 use super::map::{Products, WholeMap};
-use super::{Extrapolation, Found, MatchedBy};
+use super::{ChosenBy, Extrapolation, Found, MatchedBy, SpaceChoice};
 
 /// How a style was captured.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +26,8 @@ pub struct StyleReport {
     pub interpolated: Vec<String>,
     /// where a deformation had to be guessed
     pub extrapolations: Vec<Extrapolation>,
+    /// what displacements are measured from, and why
+    pub space: SpaceChoice,
     /// numerical rank of X1
     pub rank: usize,
     /// signals of X1 that are used
@@ -43,6 +47,7 @@ impl Serialize for StyleReport {
             moving_alone: &'a [String],
             interpolated: &'a [String],
             extrapolated: &'a [Extrapolation],
+            space: &'a SpaceChoice,
             rank: usize,
             signals: usize,
             style_of_100: f64,
@@ -54,12 +59,31 @@ impl Serialize for StyleReport {
             moving_alone: &self.moving_alone,
             interpolated: &self.interpolated,
             extrapolated: &self.extrapolations,
+            space: &self.space,
             rank: self.rank,
             signals: self.signals,
             style_of_100: 100.0 * self.style_size,
             carried: self.carried,
         };
         told.serialize(serializer)
+    }
+}
+
+impl Serialize for SpaceChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Told {
+            name: &'static str,
+            chosen_by: &'static str,
+            left: BTreeMap<&'static str, f64>,
+        }
+        let chosen_by = match self.by {
+            ChosenBy::Asked => "asked",
+            ChosenBy::LeftOut => "left-out",
+            ChosenBy::Carried => "carried",
+        };
+        let left = self.left.iter().map(|&(space, left)| (space.name(), left)).collect();
+        Told { name: self.space.name(), chosen_by, left }.serialize(serializer)
     }
 }
 
@@ -90,6 +114,7 @@ impl StyleReport {
         joints: &JointMatch,
         [first, target]: [&ExampleSet; 2],
         [before, after]: [Frames; 2],
+        space: SpaceChoice,
         whole: &WholeMap,
         missed: f64,
         products: &Products,
@@ -110,6 +135,7 @@ impl StyleReport {
             interpolated: guessed.map(|(example, _)| example.name.clone()).collect(),
             found,
             extrapolations,
+            space,
             rank: whole.rank,
             signals: whole.signals.ncols(),
             carried: if energy > 0.0 { (1.0 - missed / energy).max(0.0) } else { 1.0 },

@@ -12,16 +12,19 @@ use glam::{DAffine3, DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
 use eigenskin_core::pose::Pose;
+use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 use eigenskin_core::skinning::{BaseSkinning, PosedSkinning};
 use serde::{Deserialize, Serialize};
 
+use super::CAPTURING;
+use super::frames::Frames;
+
 /// What displacements are measured from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum Space {
     /// the rigid motion of the nearest bone, with a smooth border between bones
-    #[default]
     NearestBones,
     /// a skinning in closed form; [`BaseSkinning::Rigid`] is the nearest bone with a hard border, as in
     /// the paper
@@ -98,13 +101,34 @@ pub(super) struct Views<'a> {
     rig: &'a Rig,
     space: Space,
     pub list: Vec<View>,
+    /// every so many vertices are seen
+    pub step: usize,
 }
 
 impl<'a> Views<'a> {
     pub fn new(rig: &'a Rig, space: Space) -> Self {
-        let mut list: Vec<View> = (0..rig.vertex_count()).flat_map(|v| views_of(rig, space, v)).collect();
+        Self::sampled(rig, space, 1)
+    }
+
+    /// Of every `step`-th vertex.
+    pub fn sampled(rig: &'a Rig, space: Space, step: usize) -> Self {
+        let vertices = (0..rig.vertex_count()).step_by(step);
+        let mut list: Vec<View> = vertices.flat_map(|v| views_of(rig, space, v)).collect();
         list.sort_by_key(|view| (view.joint, view.vertex));
-        Self { rig, space, list }
+        Self { rig, space, list, step }
+    }
+
+    /// What the shapes of a deformation add to the rest shape, `pose` → `view`.
+    pub fn of_frames(
+        &self,
+        frames: &Frames<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Vec3>>, Cancelled> {
+        let shown = frames.shapes.iter().map(|(pose, positions)| {
+            progress.doing(CAPTURING)?;
+            Ok(self.displacements(pose, positions))
+        });
+        shown.collect()
     }
 
     /// Where the views of each joint are: (joint, range of views), rising.
@@ -132,7 +156,7 @@ impl<'a> Views<'a> {
                 .par_iter()
                 .map(|view| {
                     let (vertex, rest, posed) = place(view);
-                    (skinning.inverse_position(vertex, posed, rest) - rest).as_vec3()
+                    (skinning.inverse_position(vertex / self.step, posed, rest) - rest).as_vec3()
                 })
                 .collect();
         }
@@ -153,7 +177,7 @@ impl<'a> Views<'a> {
         let joints = self.joints(pose);
         let turn = |view: &View| -> DMat3 {
             match &blended {
-                Some(skinning) => skinning.posed_from_rest(view.vertex as usize).matrix3,
+                Some(skinning) => skinning.posed_from_rest(view.vertex as usize / self.step).matrix3,
                 None => joints[view.joint as usize].matrix3,
             }
         };
@@ -173,7 +197,7 @@ impl<'a> Views<'a> {
     fn blended(&self, pose: &Pose) -> Option<PosedSkinning> {
         match self.space {
             Space::NearestBones | Space::Skinning(BaseSkinning::Rigid) => None,
-            Space::Skinning(base) => Some(PosedSkinning::new(base, self.rig, pose)),
+            Space::Skinning(base) => Some(PosedSkinning::of_every(self.step, base, self.rig, pose)),
         }
     }
 

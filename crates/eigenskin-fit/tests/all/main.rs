@@ -24,6 +24,7 @@ mod settings;
 mod singular_poses;
 mod solve_weights;
 mod style;
+mod style_spaces;
 mod suggest;
 mod support;
 mod transfer;

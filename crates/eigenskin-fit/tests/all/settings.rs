@@ -116,7 +116,7 @@ fn other_settings_come_back() {
     for space in [Space::NearestBones, Space::Skinning(BaseSkinning::DualQuaternion)] {
         for (form, regions) in [(Form::Projected, Regions::Whole), (Form::Factored, Regions::joints())] {
             let joint_map = Some(BTreeMap::from([("a".to_string(), "b".to_string())]));
-            again(&StyleParams { signals: Some(4), form, regions, space, joint_map });
+            again(&StyleParams { signals: Some(4), form, regions, space: Some(space), joint_map });
         }
     }
     let carry = to_value(TransferParams { averaging: 0.5, ..TransferParams::default() }).unwrap();
@@ -136,7 +136,7 @@ fn settings_are_written_as_people_type_them() {
     assert_eq!(weighted.name(), "weighted-psd");
     let written = to_value(&weighted).unwrap();
     assert_eq!(written["method"], "weighted-psd");
-    assert_eq!(written["deltas"], "inverse");
+    assert_eq!(written["deltas"], "auto");
     assert_eq!(written["order"], "narrow-first");
     assert_eq!(written["interpolation"]["rbf"]["smoothing"], 0.0);
 
@@ -212,7 +212,7 @@ fn fits_are_told_by_the_same_names() {
 
     let weighted = PsdParams { prototypes: Some(PrototypeParams::default()), ..PsdParams::default() };
     let told = to_value(learn(&set, &weighted).unwrap()).unwrap();
-    let own = ["method", "examples", "prototypes", "spaces", "deltas"];
+    let own = ["method", "examples", "prototypes", "spaces", "deltas", "in_betweens"];
     assert_eq!(keys(&told), [&own[..], &common].concat());
     assert_eq!((&told["method"], &told["prototypes"]), (&json!("weighted-psd"), &json!(8)));
     assert_eq!(keys(&told["spaces"][0]), ["name", "movers", "examples", "anchors", "vertices", "drivers"]);

@@ -30,7 +30,7 @@ fn whole() -> StyleParams {
 
 /// The same with a hard border, to compare with what was computed elsewhere.
 fn of_the_paper() -> StyleParams {
-    StyleParams { space: Space::Skinning(BaseSkinning::Rigid), ..whole() }
+    StyleParams { space: Some(Space::Skinning(BaseSkinning::Rigid)), ..whole() }
 }
 
 fn pose(bar: &Character, degree: usize, degrees: f64) -> Pose {
@@ -143,7 +143,7 @@ fn no_style_and_none_of_it_leave_the_target_to_the_bit() {
     };
     for regions in [Regions::Whole, Regions::joints()] {
         for space in [Space::NearestBones, Space::Skinning(BaseSkinning::Rigid), Space::Skinning(DUAL)] {
-            let params = StyleParams { regions, space, ..StyleParams::default() };
+            let params = StyleParams { regions, space: Some(space), ..StyleParams::default() };
             let none = transferred(&x, &y1, 0.0, &params).unwrap();
             assert_eq!(none, y1);
             assert_eq!(bits(&none), bits(&y1));
@@ -313,8 +313,10 @@ fn forms_agree_where_the_signals_of_the_style_are_within_the_first() {
     let [y1, _] = frames(&cylinder(12).unwrap(), BEND, 120.0);
     let difference = |x2: &ExampleSet| {
         let x = [x1.clone(), x2.clone()];
-        let [a, b] = [Form::Factored, Form::Projected]
-            .map(|form| transferred(&x, &y1, 1.0, &StyleParams { form, ..whole() }).unwrap());
+        let [a, b] = [Form::Factored, Form::Projected].map(|form| {
+            let space = Some(Space::NearestBones);
+            transferred(&x, &y1, 1.0, &StyleParams { form, space, ..whole() }).unwrap()
+        });
         (errors(&a, &b).1, errors(&a, &y1).1)
     };
     // A style that exaggerates: displacements from the nearest bone times 1.3, the same signals.
@@ -367,7 +369,7 @@ fn what_a_style_adds_has_no_step_between_bones() {
             let rig = Rig::new(rig.mesh().clone(), rig.skeleton().clone(), weights(upper), vec![]).unwrap();
             let poses: Vec<Pose> = y1.examples().iter().map(|e| e.pose.clone()).collect();
             let y1 = skinned(&Arc::new(rig), &poses, LINEAR);
-            transferred(&x, &y1, 1.0, &StyleParams { space, ..StyleParams::default() }).unwrap()
+            transferred(&x, &y1, 1.0, &StyleParams { space: Some(space), ..StyleParams::default() }).unwrap()
         });
         errors(&shapes[0], &shapes[1]).1
     };
@@ -551,7 +553,7 @@ fn what_cannot_be_is_refused_by_name() {
     assert!(few.contains("1 of the at least 2"), "{few}");
     let unshared = refused(&x[0].select(&[0, 3]).unwrap(), &x[1], &y1, &default);
     assert!(unshared.contains("7 of the target's poses") && unshared.contains("too few"), "{unshared}");
-    let from_linear = StyleParams { space: Space::Skinning(LINEAR), ..default.clone() };
+    let from_linear = StyleParams { space: Some(Space::Skinning(LINEAR)), ..default.clone() };
     let still = refused(&x[0], &x[1], &y1, &from_linear);
     assert!(still.contains("away from linear blending"), "{still}");
     let none = refused(&x[0], &x[1], &y1, &StyleParams { signals: Some(0), ..default.clone() });

@@ -12,7 +12,7 @@ use eigenskin::metrics::vertex_errors;
 use eigenskin::pose::Pose;
 use eigenskin::progress::Unwatched;
 use eigenskin::skinning::BaseSkinning;
-use eigenskin::style::{StyleMap, StyleParams};
+use eigenskin::style::{Space, StyleMap, StyleParams};
 use serde_json::{Value, json};
 
 use super::bars::{self, BarErrors, Motion};
@@ -34,6 +34,8 @@ pub struct TransferRow {
     vertices: usize,
     frames: usize,
     signals: usize,
+    /// what displacements were measured from; none for what is no transfer
+    space: Option<Space>,
     radius: f64,
     /// of the diameter as 100
     rmse: f64,
@@ -83,6 +85,7 @@ pub fn of_figure_4() -> Result<Vec<TransferRow>> {
         vertices: x2.rig().vertex_count(),
         frames: x2.len(),
         signals,
+        space: None,
         radius,
         rmse: errors.rmse,
         largest: errors.largest,
@@ -91,8 +94,10 @@ pub fn of_figure_4() -> Result<Vec<TransferRow>> {
     }];
     for (paper, ring) in CYLINDERS.into_iter().zip(bars::RINGS) {
         let [y1, truth] = motion.frames(&cylinder(ring)?)?;
-        let signals = Some(paper.signals);
-        let mut row = TransferRow::of([&x1, &x2], [&y1, &truth], signals, paper)?;
+        // The paper's space; ours would be dual quaternions, as seen from which nothing is left to do.
+        let (signals, space) = (Some(paper.signals), Some(Space::NearestBones));
+        let params = StyleParams { signals, space, ..StyleParams::default() };
+        let mut row = TransferRow::of([&x1, &x2], [&y1, &truth], &params, paper)?;
         // The paper's size of a bar is its length.
         let scale = 2.0 * row.radius / bars::LENGTH;
         row.radius = radius;
@@ -109,14 +114,17 @@ pub fn of_male(character: &Character, motion: &ExampleSet) -> Result<Vec<Transfe
     let muscular = muscular(character, motion)?;
     MALE.into_iter()
         .zip([None, Some(FEW_SIGNALS)])
-        .map(|(paper, signals)| TransferRow::of([motion, &muscular], [motion, &muscular], signals, paper))
+        .map(|(paper, signals)| {
+            let params = StyleParams { signals, ..StyleParams::default() };
+            TransferRow::of([motion, &muscular], [motion, &muscular], &params, paper)
+        })
         .collect()
 }
 
 /// The male's style on the female, against the female's own muscular motion.
 pub fn of_female(male: (&Character, &ExampleSet), female: (&Character, &ExampleSet)) -> Result<TransferRow> {
     let (x2, truth) = (muscular(male.0, male.1)?, muscular(female.0, female.1)?);
-    TransferRow::of([male.1, &x2], [female.1, &truth], None, FEMALE)
+    TransferRow::of([male.1, &x2], [female.1, &truth], &StyleParams::default(), FEMALE)
 }
 
 /// How much larger a muscular body's deviations from linear blending are.
@@ -139,12 +147,11 @@ impl TransferRow {
     fn of(
         [x1, x2]: [&ExampleSet; 2],
         [y1, truth]: [&ExampleSet; 2],
-        signals: Option<usize>,
+        params: &StyleParams,
         paper: Paper,
     ) -> Result<Self> {
         let start = Instant::now();
-        let map =
-            StyleMap::capture(x1, x2, y1, &StyleParams { signals, ..StyleParams::default() }, &Unwatched)?;
+        let map = StyleMap::capture(x1, x2, y1, params, &Unwatched)?;
         let done = map.transfer(y1, 1.0, &Unwatched)?;
         let seconds = start.elapsed().as_secs_f64();
         let size = truth.rig().mesh().size();
@@ -154,6 +161,7 @@ impl TransferRow {
             vertices: truth.rig().vertex_count(),
             frames: truth.len(),
             signals: map.report.signals,
+            space: Some(map.report.space.space),
             radius: 0.5 * size,
             rmse,
             largest,
@@ -191,6 +199,7 @@ impl TransferRow {
             "vertices": self.vertices,
             "frames": self.frames,
             "signals": self.signals,
+            "space": self.space.map(Space::name),
             "radius": self.radius,
             "rmse_of_diameter_100": self.rmse,
             "rmse_of_radius_100": 2.0 * self.rmse,

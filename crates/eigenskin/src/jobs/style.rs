@@ -13,7 +13,7 @@ use eigenskin_core::examples::{ExampleSet, ExamplesError};
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::reference::GuessedReferences;
 use eigenskin_fit::style::{
-    Extrapolation, Found, MatchedBy, StyleError, StyleMap, StyleParams, StyleReport, Transferred,
+    Extrapolation, Found, MatchedBy, SpaceChoice, StyleError, StyleMap, StyleParams, StyleReport, Transferred,
 };
 use eigenskin_gltf::{RigFile, examples_glb};
 use eigenskin_io::{ReadError, WriteError};
@@ -345,6 +345,7 @@ impl Serialize for StyleOutcome {
             moving_alone: &report.moving_alone,
             interpolated: self.interpolated(),
             extrapolated: report.extrapolations.iter().map(Extrapolated::of).collect(),
+            space: &report.space,
             rank: report.rank,
             signals: report.signals,
             style_of_100: 100.0 * report.style_size,
@@ -368,6 +369,7 @@ struct Figures<'a> {
     moving_alone: &'a [String],
     interpolated: Vec<&'a str>,
     extrapolated: Vec<Extrapolated<'a>>,
+    space: &'a SpaceChoice,
     rank: usize,
     signals: usize,
     style_of_100: f64,

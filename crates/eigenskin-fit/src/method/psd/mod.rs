@@ -14,12 +14,15 @@
 //! what the layers before it leave, and a layer is zero at all earlier examples. Under a limit, the
 //! fields of each space are merged into those of their principal components that matter most.
 //!
+//! On the way to examples in which skinning collapses, [in-betweens](InBetweens) are added.
+//!
 //! Weighted PSD (Kurihara, Miyata 2004) blends several such models, one per prototype of skin
 //! weights, by a smooth membership of the vertices ([`PrototypeParams`]).
 
 mod deltas;
 mod drivers;
 mod examples;
+mod in_betweens;
 mod layers;
 mod merge;
 mod mixtures;
@@ -35,6 +38,8 @@ use eigenskin_core::progress::Progress;
 
 use deltas::Deltas;
 use examples::UsedExamples;
+pub use in_betweens::InBetweens;
+use in_betweens::{guided, widths_of};
 use layers::written_layers;
 pub use params::{DeltaSpace, PoseFeature, PsdInterpolation, PsdParams, SpaceOrder};
 pub use prototypes::PrototypeParams;
@@ -55,13 +60,36 @@ pub(super) fn learn(
     most: Option<usize>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Layer>, PsdReport, Vec<MergedExample>), FitError> {
+    let Some(guided) = guided(seen, params, progress)? else {
+        return learn_from(seen, &[], params, most, progress);
+    };
+    let (layers, report, idle) = learn_from(&guided.seen, &guided.added, params, most, progress)?;
+    Ok((layers, PsdReport { in_betweens: guided.added, ..report }, idle))
+}
+
+/// The same from examples that have their `in_betweens` already.
+fn learn_from(
+    seen: &Observations,
+    in_betweens: &[InBetweens],
+    params: &PsdParams,
+    most: Option<usize>,
+    progress: &dyn Progress,
+) -> Result<(Vec<Layer>, PsdReport, Vec<MergedExample>), FitError> {
     let deltas = Deltas::of(seen, params, &During::new(progress, "taking deltas"))?;
     let used = UsedExamples::of(seen, &deltas, params, progress)?;
     let spaces = pose_spaces(&seen.rig, &used.moved, &params.order)?;
     let spaces = measure_spaces(&seen.rig, &used, spaces, params)?;
+    let widths = widths_of(&used.names, &spaces, in_betweens, params);
     let prototypes = Prototypes::of(&seen.rig, params.prototypes.as_ref());
     let grams = deltas.grams(&used.examples, &prototypes, &During::new(progress, "comparing examples"))?;
-    let lesson = Lesson { rig: &seen.rig, params, used: &used, prototypes: &prototypes, spaces: &spaces };
+    let lesson = Lesson {
+        rig: &seen.rig,
+        params,
+        used: &used,
+        prototypes: &prototypes,
+        spaces: &spaces,
+        widths: &widths,
+    };
     let models = prototype_models(&lesson, &grams, &During::new(progress, "fitting drivers"))?;
     let most = most.unwrap_or(usize::MAX);
     let layers =

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::prototypes::PrototypeParams;
 use super::spaces::check_features;
-use crate::drivers::{RbfParams, Smoothing};
+use crate::drivers::{RbfParams, Smoothing, Width};
 use crate::method::FitError;
 use crate::names::{FrameName, RepresentationName, ScaleNumbers};
 
@@ -19,7 +19,7 @@ use crate::names::{FrameName, RepresentationName, ScaleNumbers};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PsdParams {
-    /// where deltas live; default [`DeltaSpace::Inverse`]
+    /// where deltas live; default [`DeltaSpace::Auto`]
     pub deltas: DeltaSpace,
     /// how weights are interpolated; default Gaussians, width by leave-one-out, exact
     pub interpolation: PsdInterpolation,
@@ -47,7 +47,7 @@ pub struct PsdParams {
 impl Default for PsdParams {
     fn default() -> Self {
         Self {
-            deltas: DeltaSpace::Inverse,
+            deltas: DeltaSpace::Auto,
             interpolation: PsdInterpolation::default(),
             radii: BTreeMap::new(),
             features: Vec::new(),
@@ -71,6 +71,15 @@ impl PsdParams {
         }
     }
 
+    /// The same with kernels of one width.
+    pub(super) fn with_width(&self, width: f64) -> Self {
+        let mut params = self.clone();
+        if let PsdInterpolation::Rbf(rbf) = &mut params.interpolation {
+            rbf.width = Width::Fixed(width);
+        }
+        params
+    }
+
     /// The same without radii of examples that are not in the set: some were left out.
     #[must_use]
     pub fn for_examples(mut self, set: &ExampleSet) -> Self {
@@ -83,6 +92,9 @@ impl PsdParams {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeltaSpace {
+    /// as [`DeltaSpace::Inverse`], with [in-betweens](super::InBetweens) on the way to examples in which
+    /// linear blending collapses, where they help: by left-out examples, with few of them by a rule
+    Auto,
     /// at rest, before skinning: its direction turns with the vertex (Xian §4)
     Inverse,
     /// after skinning: in the root's axes its direction stays fixed (Xian §4.2), in those of the

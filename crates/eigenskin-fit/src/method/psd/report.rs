@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::InBetweens;
 use super::deltas::Deltas;
 use super::layers::WrittenLayer;
 use super::shares::{Lesson, PrototypeModel};
@@ -13,8 +14,10 @@ pub struct PsdReport {
     pub prototypes: Option<usize>,
     /// pose spaces in their order: each stores what the ones before it leave
     pub spaces: Vec<SpaceReport>,
-    /// the examples used
+    /// the examples used, in-betweens among them
     pub examples: Vec<ExampleReport>,
+    /// examples in which skinning collapses, with the poses that were added on the way to them
+    pub in_betweens: Vec<InBetweens>,
 }
 
 /// One pose space.
@@ -89,6 +92,7 @@ impl PsdReport {
                 .map(|space| space_report(lesson, models, layers, space))
                 .collect(),
             examples: examples.collect(),
+            in_betweens: Vec::new(),
         }
     }
 }
@@ -131,6 +135,7 @@ impl Serialize for PsdReport {
             prototypes: Option<usize>,
             spaces: &'a [SpaceReport],
             deltas: Vec<Stored<'a>>,
+            in_betweens: &'a [InBetweens],
         }
         let deltas = self.examples.iter().map(|example| Stored {
             name: &example.name,
@@ -139,7 +144,12 @@ impl Serialize for PsdReport {
             vertex: example.vertex,
             unreachable: example.unreachable,
         });
-        Told { prototypes: self.prototypes, spaces: &self.spaces, deltas: deltas.collect() }
-            .serialize(serializer)
+        let told = Told {
+            prototypes: self.prototypes,
+            spaces: &self.spaces,
+            deltas: deltas.collect(),
+            in_betweens: &self.in_betweens,
+        };
+        told.serialize(serializer)
     }
 }

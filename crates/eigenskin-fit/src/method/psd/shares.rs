@@ -4,6 +4,8 @@
 //! linear, so a stored field is a row of shares of the examples' deltas, and deltas are only touched
 //! when the fields are written.
 
+use std::borrow::Cow;
+
 use eigenskin_core::driver::FeatureSource;
 use eigenskin_core::progress::Progress;
 use eigenskin_core::rig::Rig;
@@ -26,6 +28,8 @@ pub(super) struct Lesson<'a> {
     pub prototypes: &'a Prototypes,
     /// in their order
     pub spaces: &'a [MeasuredSpace],
+    /// `space`: kernel widths that are not chosen
+    pub widths: &'a [Option<f64>],
 }
 
 /// Shares of the examples' deltas, by example: one stored field.
@@ -74,7 +78,7 @@ fn prototype_model(
 ) -> Result<PrototypeModel, FitError> {
     let names = &lesson.used.names;
     let mut model = PrototypeModel { drivers: Vec::new(), shares: vec![Shares::new(); names.len()] };
-    for space in lesson.spaces {
+    for (space, width) in lesson.spaces.iter().zip(lesson.widths) {
         let own = &space.space.examples;
         for &example in own {
             model.shares[example] = stored_shares(lesson, &model, example);
@@ -82,7 +86,9 @@ fn prototype_model(
         let shares = model.shares_of(own);
         let gram = shares.transpose() * gram * &shares;
         let weights = group_weights(lesson, space, prototype);
-        model.drivers.push(cardinal_driver(space, names, &weights, &gram, lesson.params, progress)?);
+        let params =
+            width.map_or(Cow::Borrowed(lesson.params), |width| Cow::Owned(lesson.params.with_width(width)));
+        model.drivers.push(cardinal_driver(space, names, &weights, &gram, &params, progress)?);
     }
     Ok(model)
 }
