@@ -9,8 +9,8 @@ use eigenskin::examples::ExampleSet;
 use eigenskin::gltf::{ModelWriteOptions, Profile, RigFile};
 use eigenskin::jobs::fit::{Fit, FitJobError, FitSettings, Wanted};
 use eigenskin::method::{
-    EigenSkinParams, ErrorLimit, FitError, Limits, Method, ParameterizationParams, PrototypeParams,
-    PsdParams, SizeLimit,
+    DeltaSpace, EigenSkinParams, ErrorLimit, FitError, Limits, Method, ParameterizationParams,
+    PrototypeParams, PsdParams, SizeLimit,
 };
 use eigenskin::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin::solve_weights::SolveWeightsParams;
@@ -60,7 +60,10 @@ fn settings_go_through_json() {
     assert_eq!(serde_json::from_str::<FitSettings>("{}").unwrap(), FitSettings::default());
     let typed = json!({ "method": { "this": { "method": "psd", "deltas": "inverse" } } });
     let method = serde_json::from_value::<FitSettings>(typed).unwrap().method;
-    assert_eq!(method, Wanted::This(PsdParams::default().into()));
+    assert_eq!(
+        method,
+        Wanted::This(PsdParams { deltas: DeltaSpace::Inverse, ..PsdParams::default() }.into())
+    );
     for wrong in [json!({ "leave_out": true }), json!({ "limits": { "morphs": 3 } })] {
         assert!(serde_json::from_value::<FitSettings>(wrong.clone()).is_err(), "{wrong}");
     }

@@ -82,8 +82,8 @@ fn dual_quaternions_go_from_a_bar_to_a_cylinder() {
         "poses",
         "rank",
         "shared",
-        "space",
         "signals",
+        "space",
         "style_of_100",
         "vertices",
     ];
@@ -197,8 +197,9 @@ fn settings_go_through_json() {
 /// Each where it is true; none of them in the transfer from bar to cylinder above.
 #[test]
 fn foreign_styles_and_targets_are_told() {
-    // One signal does not hold a style of many.
-    let few = StyleParams { signals: Some(1), ..StyleParams::default() };
+    // One signal does not hold a style of many. (From dual quaternions this style is nothing at all.)
+    let space = Some(Space::NearestBones);
+    let few = StyleParams { signals: Some(1), space, ..StyleParams::default() };
     let few = StyleSettings { capture: few, ..StyleSettings::default() };
     let found = bar_to_cylinder(few, 120.0).run(&Unwatched).unwrap().warnings();
     assert!(matches!(&found[..], [StyleWarning::LittleCarried { carried }] if *carried < 0.5), "{found:?}");

@@ -242,7 +242,7 @@ fn options_that_need_another_one_say_which() {
     for (method, options, sentence) in [
         ("patches", "--influences 2", "--influences and --smooth only work with --solve-weights"),
         ("psd", "--smooth 3", "--influences and --smooth only work with --solve-weights"),
-        ("psd", "--axes root", "--axes only works with --deltas forward, not with --deltas inverse"),
+        ("psd", "--axes root", "--axes only works with --deltas forward, not with --deltas auto"),
         (
             "psd",
             "--interpolation linear --axis-radii forearm=1,1,1",
