@@ -78,7 +78,7 @@ fn the_loop_of_an_artist() {
         assert!(now < error, "round {round}: {now} after {error}");
         error = now;
     }
-    // Six sculpts of three joints: 0.357.
+    // Six sculpts of four joints: 0.357.
     assert!(error < 0.36, "{error}");
     assert_eq!(read_examples(Path::new(&set), &ReadOptions::default()).unwrap().1.len(), 6);
 
