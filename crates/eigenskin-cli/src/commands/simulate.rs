@@ -18,28 +18,9 @@ use crate::simulate::ranges::RangeArgs;
 use crate::simulate::{by_option, outcome, plan};
 use crate::{painter, rigs};
 
-/// Options whose values a set already has.
-const NOT_WITH_MORE: [&str; 19] = [
-    "per_degree",
-    "no_corners",
-    "multi_joint_poses",
-    "validation_poses",
-    "validation",
-    "seed",
-    "ranges",
-    "range",
-    "lock",
-    "range_share",
-    "poses",
-    "cell_size",
-    "max_cells",
-    "poisson",
-    "bone_radius",
-    "gap",
-    "no_contact",
-    "exclude",
-    "parents",
-];
+/// Options whose values a set already has, beside those of [`NOT_WITH_POSES`].
+const NOT_WITH_MORE: [&str; 9] =
+    ["poses", "cell_size", "max_cells", "poisson", "bone_radius", "gap", "no_contact", "exclude", "parents"];
 
 /// Options about poses that are made, of which `--poses` needs none.
 const NOT_WITH_POSES: [&str; 10] = [
@@ -111,7 +92,7 @@ struct PoseArgs {
     /// Go on with an example set that was simulated: RIG is the set, which gets N more poses of all joints, chosen
     /// given the examples it has. It keeps those, and the settings it was simulated with. Without -o the set itself is
     /// written anew
-    #[arg(long, value_name = "N", conflicts_with_all = NOT_WITH_MORE)]
+    #[arg(long, value_name = "N", conflicts_with_all = NOT_WITH_POSES, conflicts_with_all = NOT_WITH_MORE)]
     more: Option<usize>,
     /// Random poses of all joints, to validate with
     #[arg(long, value_name = "N", default_value_t = 25, hide_short_help = true)]

@@ -91,7 +91,7 @@ impl Desk {
         write_examples(desk.path("other.glb"), &file, &other).unwrap();
         let shapes: Vec<Vec<Vec3>> = other.examples().iter().map(|e| e.positions.clone()).collect();
         desk.write_shapes(&with_clips, &shapes);
-        std::fs::write(desk.path("two.glb"), two_skins(&with_clips)).unwrap();
+        std::fs::write(desk.path("two.glb"), with_second_skin(&with_clips)).unwrap();
         std::fs::write(desk.path("parents.toml"), "[parents]\n\"forearm\" = \"shoulder\"\n").unwrap();
         std::fs::write(desk.path("chain.toml"), CHAIN).unwrap();
         desk
@@ -227,8 +227,8 @@ kind = "delta-mush"
 iterations = 2
 "#;
 
-/// The arm, and the same arm again as "tail", with its joints in another order.
-fn two_skins(file: &RigFile) -> Vec<u8> {
+/// A rig, and the same rig again as "tail", with its joints in another order.
+pub fn with_second_skin(file: &RigFile) -> Vec<u8> {
     let mut document = file.document().clone();
     for key in ["skins", "meshes"] {
         let copies = document.array_mut(key).unwrap();

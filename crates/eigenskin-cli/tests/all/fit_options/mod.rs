@@ -1,7 +1,7 @@
 //! Nothing silent: every option of `fit` under every method is honoured, or refused with the methods that can.
 
 mod cells;
-mod desk;
+pub mod desk;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;

@@ -265,3 +265,26 @@ fn nearest(point: &[f64], middles: &[Vec<f64>]) -> (f64, usize) {
     let nearer = |a: &(f64, usize), b: &(f64, usize)| -> Ordering { a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)) };
     distances.min_by(nearer).unwrap_or((0.0, 0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A hundred points on a line, of which the last ten move ten times as far as the others.
+    #[test]
+    fn patches_are_small_where_the_skin_moves_much() {
+        let points: Vec<Vec<f64>> = (0..100).map(|point| vec![f64::from(point)]).collect();
+        let motion: Vec<f64> = (0..100).map(|point| if point >= 90 { 100.0 } else { 1.0 }).collect();
+        let among_the_last = |motion: &[f64], start: u64| {
+            let (_, middles) = middles(&points, motion, 10, start);
+            middles.iter().filter(|middle| middle[0] >= 89.5).count()
+        };
+        for start in 0..STARTS {
+            let (many, even) = (among_the_last(&motion, start), among_the_last(&[1.0; 100], start));
+            assert!((3..=6).contains(&many) && even <= 2, "start {start}: {many} {even}");
+        }
+        // One patch lies where most of the motion is: (90·44.5 + 1000·94.5) / 1090.
+        let middle = middles(&points, &motion, 1, 0).1[0][0];
+        assert!((middle - (90.0 * 44.5 + 1000.0 * 94.5) / 1090.0).abs() < 1e-9, "{middle}");
+    }
+}

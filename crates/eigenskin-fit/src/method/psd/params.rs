@@ -21,7 +21,7 @@ use crate::names::{FrameName, RepresentationName, ScaleNumbers};
 pub struct PsdParams {
     /// where deltas live; default [`DeltaSpace::Auto`]
     pub deltas: DeltaSpace,
-    /// how weights are interpolated; default Gaussians, width by leave-one-out, exact
+    /// how weights are interpolated; default radial functions, kernel and width by the number of examples, exact
     pub interpolation: PsdInterpolation,
     /// falloff radius σ of single examples, by name, instead of the width of
     /// [`PsdInterpolation::Rbf`]; ignored by the other interpolants
