@@ -146,13 +146,18 @@ impl CapsulePair {
         // Most pairs are far apart: spheres around the two bones tell that quickly.
         let between_middles = 0.5 * ((self.own.from + self.own.to) - (from + to));
         let lengths = 0.5 * (self.own.from.distance(self.own.to) + from.distance(to));
-        let far = self.own.radius + self.other.radius + FAR * self.softness + lengths;
+        let far = self.reach() + lengths;
         if between_middles.length_squared() > far * far {
             return (DVec3::ZERO, 0.0);
         }
         let between = between_segments((self.own.from, self.own.to), (from, to));
         let depth = self.depth(between.length()) - at_rest - NOTHING * self.softness;
         (between, depth.max(0.0))
+    }
+
+    /// Bones whose gap is wider do not touch.
+    pub(crate) fn reach(&self) -> f64 {
+        self.own.radius + self.other.radius + FAR * self.softness
     }
 
     /// Softened overlap at rest.

@@ -132,7 +132,8 @@ pub fn rotation_of(matrix: DMat3) -> DQuat {
         let next = (rotation + rotation.inverse().transpose()) * 0.5;
         let change = (next - rotation).to_cols_array().iter().fold(0.0f64, |m, x| m.max(x.abs()));
         rotation = next;
-        if change < 1e-15 {
+        // The error is squared with every step.
+        if change < 1e-8 {
             break;
         }
     }

@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 use super::Path;
 use super::radial::RadialTable;
 use super::subsets::{ColumnValues, SubsetTables};
-use crate::contact::CapsulePair;
+use crate::contact::{Capsule, CapsulePair};
 use crate::driver::features::Measured;
 use crate::driver::{Driver, FeatureGroup, FeatureSource, Interpolant};
 use crate::model::Model;
@@ -67,6 +67,8 @@ struct Source {
     to_rest: DQuat,
     /// of a contact: depth at rest
     at_rest: f64,
+    /// of a contact: the own and the other bone among [`PosedBones`]
+    bones: [usize; 2],
     /// where the reference joint and the joint were, the control's value, or the overlap
     seen: Seen,
     measured: Measured,
@@ -128,7 +130,7 @@ impl DriverState {
         let features: Vec<Vec<f64>> =
             packed.drivers.iter().map(|(driver, _)| vec![f64::NAN; driver.scratch_count()]).collect();
         Self {
-            bones: PosedBones::new(packed.rig.skeleton(), &sources),
+            bones: PosedBones::new(&mut sources),
             sources,
             looked_at,
             columns,
@@ -243,7 +245,15 @@ impl Source {
             FeatureSource::Joint { .. } | FeatureSource::Control { .. } => 0.0,
         };
         let measured = Measured::Control(0.0);
-        Self { of: source.clone(), to_rest, at_rest, seen: Seen::Nothing, measured, has_changed: false }
+        Self {
+            of: source.clone(),
+            to_rest,
+            at_rest,
+            bones: [0; 2],
+            seen: Seen::Nothing,
+            measured,
+            has_changed: false,
+        }
     }
 
     /// Measures again what has moved.
@@ -253,9 +263,7 @@ impl Source {
                 Seen::Joints(pose.world_from_joint[reference], pose.world_from_joint[joint])
             }
             FeatureSource::Control { control, .. } => Seen::Control(pose.controls[control]),
-            FeatureSource::Contact(ref pair) => {
-                Seen::Contact(pair.overlap_beyond(self.at_rest, bones.carried(pair)))
-            }
+            FeatureSource::Contact(ref pair) => Seen::Contact(bones.overlap(pair, self.bones, self.at_rest)),
         };
         self.has_changed = now != self.seen;
         if !self.has_changed {
@@ -284,40 +292,79 @@ impl Source {
 /// Bones that may touch, where they are in a pose.
 #[derive(Debug)]
 struct PosedBones {
-    /// joints of bones that may touch
-    joints: Vec<usize>,
-    /// `joint`
-    posed_from_rest: Vec<DAffine3>,
-    /// `joint`
-    rest_from_posed: Vec<DAffine3>,
+    /// each once
+    capsules: Vec<Capsule>,
+    /// `capsule`
+    posed: Vec<PosedBone>,
+}
+
+#[derive(Debug)]
+struct PosedBone {
+    posed_from_rest: DAffine3,
+    rest_from_posed: DAffine3,
+    /// bounds of what the two do to lengths, at most
+    stretch: f64,
+    stretch_back: f64,
+    /// a sphere around the bone as it is posed, without its radius
+    middle: DVec3,
+    half_length: f64,
 }
 
 impl PosedBones {
-    fn new(skeleton: &Skeleton, sources: &[Source]) -> Self {
-        let pair = |source: &Source| match source.of {
-            FeatureSource::Contact(pair) => vec![pair.own.joint, pair.other.joint],
-            _ => Vec::new(),
+    /// The bones of all contacts, which are told where theirs are.
+    fn new(sources: &mut [Source]) -> Self {
+        let mut capsules: Vec<Capsule> = Vec::new();
+        let mut place_of = |capsule: Capsule| {
+            capsules.iter().position(|known| *known == capsule).unwrap_or_else(|| {
+                capsules.push(capsule);
+                capsules.len() - 1
+            })
         };
-        let mut joints: Vec<usize> = sources.iter().flat_map(pair).collect();
-        joints.sort_unstable();
-        joints.dedup();
-        let count = if joints.is_empty() { 0 } else { skeleton.joint_count() };
-        let at_rest = vec![DAffine3::IDENTITY; count];
-        Self { joints, posed_from_rest: at_rest.clone(), rest_from_posed: at_rest }
+        for source in sources {
+            if let FeatureSource::Contact(pair) = source.of {
+                source.bones = [pair.own, pair.other].map(&mut place_of);
+            }
+        }
+        Self { posed: Vec::with_capacity(capsules.len()), capsules }
     }
 
     fn look(&mut self, skeleton: &Skeleton, pose: &Pose) {
-        for &joint in &self.joints {
-            let posed_from_rest = pose.world_from_joint[joint] * skeleton.joints()[joint].joint_from_rest;
-            self.posed_from_rest[joint] = posed_from_rest;
-            self.rest_from_posed[joint] = posed_from_rest.inverse();
-        }
+        self.posed.clear();
+        self.posed.extend(self.capsules.iter().map(|capsule| {
+            let posed_from_rest =
+                pose.world_from_joint[capsule.joint] * skeleton.joints()[capsule.joint].joint_from_rest;
+            let rest_from_posed = posed_from_rest.inverse();
+            let [from, to] = [capsule.from, capsule.to].map(|point| posed_from_rest.transform_point3(point));
+            PosedBone {
+                posed_from_rest,
+                rest_from_posed,
+                stretch: most_stretch(posed_from_rest.matrix3),
+                stretch_back: most_stretch(rest_from_posed.matrix3),
+                middle: 0.5 * (from + to),
+                half_length: 0.5 * from.distance(to),
+            }
+        }));
     }
 
-    /// Where the joints of a pair carry the rest shape: from the own one back to rest, and from rest to the other.
-    fn carried(&self, pair: &CapsulePair) -> (DAffine3, DAffine3) {
-        (self.rest_from_posed[pair.own.joint], self.posed_from_rest[pair.other.joint])
+    /// How the other bone presses into the own one. Most pairs are far apart, which is told before anything is
+    /// carried to the own bone.
+    fn overlap(&self, pair: &CapsulePair, bones: [usize; 2], at_rest: f64) -> DVec3 {
+        let [own, other] = bones.map(|bone| &self.posed[bone]);
+        let reach = pair.reach() + own.stretch_back * (own.half_length + other.half_length);
+        let far = own.stretch * reach;
+        if own.middle.distance_squared(other.middle) > far * far {
+            return DVec3::ZERO;
+        }
+        pair.overlap_beyond(at_rest, (own.rest_from_posed, other.posed_from_rest))
     }
+}
+
+/// A bound of how much longer a matrix makes a vector, with a little room for rounding; exact for rotations: the
+/// largest eigenvalue of MᵀM is no larger than the largest sum of a row's absolute values.
+fn most_stretch(matrix: DMat3) -> f64 {
+    let square = matrix.transpose() * matrix;
+    let row = |i: usize| square.row(i).abs().element_sum();
+    1.000_001 * row(0).max(row(1)).max(row(2)).sqrt()
 }
 
 fn write(coordinates: &mut [f32], outputs: &[f64]) {

@@ -11,8 +11,8 @@ use super::Path;
 use crate::driver::{Combine, Driver, FeatureGroup, Interpolant, Kernel, Representation};
 
 /// Centres in a row.
-const ROW: usize = 8;
-type Row = [f64; ROW];
+pub(super) const ROW: usize = 8;
+pub(super) type Row = [f64; ROW];
 
 /// The kernel values of one radial driver.
 #[derive(Debug)]
@@ -20,30 +20,30 @@ pub(super) struct RadialTable {
     kernel: Kernel,
     combine: Combine,
     /// with the features of each
-    groups: Vec<(Range<usize>, GroupTable<ROW>)>,
+    groups: Vec<(Range<usize>, GroupTable)>,
     centre_count: usize,
     /// `row`: 1/width²
     inverse_squares: Vec<Row>,
 }
 
-/// The centres of one feature group, `N` in a row.
+/// The centres of one feature group.
 #[derive(Debug)]
-pub(super) struct GroupTable<const N: usize> {
+pub(super) struct GroupTable {
     group: FeatureGroup,
     /// rotations are compared by angle, all else by difference
     is_rotation: bool,
     /// what a squared angle is multiplied with; differences carry it already
     factor: f64,
     /// `feature × row`; of vectors scaled and weighted
-    centres: Vec<[f64; N]>,
+    centres: Vec<Row>,
     /// `row`: kernel values of rest
-    at_rest: Vec<[f64; N]>,
+    at_rest: Vec<Row>,
 }
 
 /// Rows of a number per centre, filled up with the last one.
-pub(super) fn rows_of<const N: usize>(count: usize, value: impl Fn(usize) -> f64) -> Vec<[f64; N]> {
-    let at = |row: usize, i: usize| value((row * N + i).min(count - 1));
-    (0..count.div_ceil(N)).map(|row| std::array::from_fn(|i| at(row, i))).collect()
+pub(super) fn rows_of(count: usize, value: impl Fn(usize) -> f64) -> Vec<Row> {
+    let at = |row: usize, i: usize| value((row * ROW + i).min(count - 1));
+    (0..count.div_ceil(ROW)).map(|row| std::array::from_fn(|i| at(row, i))).collect()
 }
 
 impl RadialTable {
@@ -110,7 +110,7 @@ impl RadialTable {
                     for i in 0..ROW {
                         squared[i] *= scale[i];
                     }
-                    value = kernel_of_square::<FUSED, _>(self.kernel, &squared);
+                    value = kernel_of_square::<FUSED>(self.kernel, &squared);
                 }
                 // Those of subsets have tables of their own.
                 Combine::Product | Combine::Subsets => {
@@ -120,7 +120,7 @@ impl RadialTable {
                         for i in 0..ROW {
                             squared[i] *= scale[i];
                         }
-                        let here = kernel_of_square::<FUSED, _>(self.kernel, &squared);
+                        let here = kernel_of_square::<FUSED>(self.kernel, &squared);
                         for i in 0..ROW {
                             value[i] *= here[i] - group.at_rest[row][i];
                         }
@@ -141,7 +141,7 @@ impl RadialTable {
     }
 }
 
-impl<const N: usize> GroupTable<N> {
+impl GroupTable {
     /// The table of a group whose features at a centre are `of_centre`.
     pub fn new<'a>(
         group: &FeatureGroup,
@@ -192,8 +192,8 @@ impl<const N: usize> GroupTable<N> {
         &self,
         kernel: Kernel,
         features: &[f64],
-        inverse_squares: &[[f64; N]],
-        out: &mut [[f64; N]],
+        inverse_squares: &[Row],
+        out: &mut [Row],
     ) {
         let rows = out.len();
         let from_rest = self.squared_to_rest(features);
@@ -205,21 +205,21 @@ impl<const N: usize> GroupTable<N> {
             let away = match known {
                 Some((widths, away)) if widths == *inverse_squares => away,
                 _ => {
-                    let mut squared = [from_rest; N];
-                    for i in 0..N {
+                    let mut squared = [from_rest; ROW];
+                    for i in 0..ROW {
                         squared[i] *= inverse_squares[i];
                     }
-                    kernel_of_square::<FUSED, _>(kernel, &squared)
+                    kernel_of_square::<FUSED>(kernel, &squared)
                 }
             };
             known = Some((*inverse_squares, away));
-            let mut squared = [0.0; N];
+            let mut squared = [0.0; ROW];
             self.add_squared::<FUSED>(row, rows, features, &mut squared);
-            for i in 0..N {
+            for i in 0..ROW {
                 squared[i] *= inverse_squares[i];
             }
-            let here = kernel_of_square::<FUSED, _>(kernel, &squared);
-            for i in 0..N {
+            let here = kernel_of_square::<FUSED>(kernel, &squared);
+            for i in 0..ROW {
                 out[i] = here[i] - away[i] - self.at_rest[row][i] + nothing;
             }
         }
@@ -238,17 +238,11 @@ impl<const N: usize> GroupTable<N> {
 
     /// Adds the weighted squared distances from a row of centres.
     #[inline(always)]
-    fn add_squared<const FUSED: bool>(
-        &self,
-        row: usize,
-        rows: usize,
-        features: &[f64],
-        squared: &mut [f64; N],
-    ) {
+    fn add_squared<const FUSED: bool>(&self, row: usize, rows: usize, features: &[f64], squared: &mut Row) {
         if !self.is_rotation {
             for (feature, &value) in features.iter().enumerate() {
                 let centres = &self.centres[feature * rows + row];
-                for i in 0..N {
+                for i in 0..ROW {
                     let difference = value - centres[i];
                     squared[i] = plus_times::<FUSED>(squared[i], difference, difference);
                 }
@@ -262,7 +256,7 @@ impl<const N: usize> GroupTable<N> {
             &self.centres[2 * rows + row],
             &self.centres[3 * rows + row],
         ];
-        for i in 0..N {
+        for i in 0..ROW {
             // conjugate(pose) · centre: its vector part has the sine of half the angle, exactly also
             // where the angle is small.
             let vx = w * cx[i] - x * cw[i] - y * cz[i] + z * cy[i];
@@ -300,51 +294,51 @@ fn arc_squared<const FUSED: bool>(t: f64) -> f64 {
 
 /// φ at √squares, widths divided out.
 #[inline(always)]
-fn kernel_of_square<const FUSED: bool, const N: usize>(kernel: Kernel, squares: &[f64; N]) -> [f64; N] {
+fn kernel_of_square<const FUSED: bool>(kernel: Kernel, squares: &Row) -> Row {
     let mut values = *squares;
     match kernel {
         Kernel::Gaussian => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = exponential::<FUSED>(-0.5 * squares[i]);
             }
         }
         Kernel::Exponential => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = exponential::<FUSED>(-squares[i].sqrt());
             }
         }
         Kernel::Linear => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = -squares[i].sqrt();
             }
         }
         Kernel::Cubic => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = squares[i] * squares[i].sqrt();
             }
         }
         Kernel::Quintic => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = -squares[i] * squares[i] * squares[i].sqrt();
             }
         }
         Kernel::ThinPlate => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = 0.5 * squares[i] * logarithm::<FUSED>(squares[i]);
             }
         }
         Kernel::Multiquadric => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = -(1.0 + squares[i]).sqrt();
             }
         }
         Kernel::InverseMultiquadric => {
-            for i in 0..N {
+            for i in 0..ROW {
                 values[i] = 1.0 / (1.0 + squares[i]).sqrt();
             }
         }
         Kernel::WendlandC2 => {
-            for i in 0..N {
+            for i in 0..ROW {
                 let r = squares[i].sqrt();
                 let inside = (1.0 - r).max(0.0);
                 let square = inside * inside;
@@ -439,8 +433,8 @@ mod tests {
                 let of_rounding = (kernel.value(distance * (1.0 + f64::EPSILON), 1.0) - expected).abs();
                 let allowed = 4e-15 * expected.abs().max(1e-6) + of_rounding;
                 for values in [
-                    kernel_of_square::<false, _>(kernel, &[distance * distance; ROW]),
-                    kernel_of_square::<true, _>(kernel, &[distance * distance; ROW]),
+                    kernel_of_square::<false>(kernel, &[distance * distance; ROW]),
+                    kernel_of_square::<true>(kernel, &[distance * distance; ROW]),
                 ] {
                     let error = (values[0] - expected).abs();
                     prop_assert!(error <= allowed, "{kernel:?} {distance} {error:e}");
@@ -462,7 +456,7 @@ mod tests {
         assert_eq!(exponential::<false>(0.0), 1.0);
         assert_eq!(exponential::<false>(-1e9), 0.0);
         assert!((exponential::<true>(-699.5) / (-699.5f64).exp() - 1.0).abs() < 1e-13);
-        assert_eq!(kernel_of_square::<false, _>(Kernel::ThinPlate, &[0.0; ROW]), [0.0; ROW]);
+        assert_eq!(kernel_of_square::<false>(Kernel::ThinPlate, &[0.0; ROW]), [0.0; ROW]);
         assert!((logarithm::<false>(1e-300) - 1e-300f64.ln()).abs() < 1e-12);
     }
 }

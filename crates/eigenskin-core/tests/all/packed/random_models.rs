@@ -143,7 +143,7 @@ fn layer(random: &mut Random, rig: &Rig, index: usize) -> Layer {
 /// Up to three joints or controls, looked at in any way.
 fn driver(random: &mut Random, rig: &Rig, outputs: usize) -> Driver {
     let groups: Vec<FeatureGroup> = (0..=random.below(3)).map(|_| group(random, rig)).collect();
-    let count = 1 + random.below(12);
+    let count = 1 + random.below(40);
     let centres: Vec<f64> = (0..count)
         .flat_map(|_| groups.iter().flat_map(|group| feature(random, group)).collect::<Vec<f64>>())
         .collect();
@@ -197,7 +197,7 @@ fn group(random: &mut Random, rig: &Rig) -> FeatureGroup {
         .filter(|_| random.below(3) > 0)
         .and_then(|joint| FeatureGroup::joint(skeleton, joint, representation))
         .unwrap_or_else(|| match joint {
-            Some(joint) if random.below(2) == 0 => FeatureGroup::contact(touching(rig, joint)),
+            Some(joint) if random.below(2) == 0 => FeatureGroup::contact(touching(random, rig, joint)),
             _ => FeatureGroup::control(random.below(2), 0.1),
         });
     group.weight = random.between(0.3, 2.0);
@@ -213,20 +213,26 @@ fn group(random: &mut Random, rig: &Rig) -> FeatureGroup {
     group.scaled(scale)
 }
 
-/// The first bone and another one, so thick that any motion brings them nearer or takes them away.
-fn touching(rig: &Rig, joint: usize) -> CapsulePair {
+/// The first bone and another one; of some thickness every motion brings them nearer or takes them away.
+fn touching(random: &mut Random, rig: &Rig, joint: usize) -> CapsulePair {
+    let thickness = random.between(0.05, 0.6);
     let at = |joint: usize| rig.skeleton().rest_position(joint);
     let far = at(0).distance(at(joint)).max(0.1);
     let capsule = |joint: usize| {
         let from = at(joint);
-        Capsule { joint, from, to: from + DVec3::new(0.0, 0.3 * far, 0.1 * far), radius: 0.5 * far }
+        Capsule { joint, from, to: from + DVec3::new(0.0, 0.3 * far, 0.1 * far), radius: thickness * far }
     };
     CapsulePair { own: capsule(0), other: capsule(joint), softness: 0.1 * far }
 }
 
-/// What a driver could see of a group.
+/// What a driver could see of a group; mostly rest.
 fn feature(random: &mut Random, group: &FeatureGroup) -> Vec<f64> {
     match group.feature_count() {
+        count if random.below(4) > 0 => {
+            let mut at_rest = vec![0.0; count];
+            group.write_rest_features(&mut at_rest);
+            at_rest
+        }
         4 => DQuat::from_scaled_axis(random.vector(1.0)).to_array().to_vec(),
         count => (0..count).map(|_| random.between(-0.6, 0.6)).collect(),
     }

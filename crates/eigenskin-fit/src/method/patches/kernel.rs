@@ -14,6 +14,8 @@ use crate::numeric::Matrix;
 
 /// Width of the Gaussian, radians.
 const WIDTH: f64 = 1.5;
+/// Smaller features are noise of `f32` transforms.
+const AT_REST: f64 = 1e-4;
 /// Joints that turn less than this count as if they turned so far.
 pub(super) const LEAST_RANGE: f64 = 0.3;
 /// Examples that others are compared with, at most; the rest is fitted by least squares.
@@ -69,6 +71,10 @@ impl JointKernels {
                 let of_pose = |pose| {
                     let mut features = vec![0.0; group.feature_count()];
                     group.write_features(&group.measure(seen.rig.skeleton(), pose), &mut features);
+                    // Runtimes leave out what is at rest exactly.
+                    if group.distance_to_rest(&features) < AT_REST {
+                        group.write_rest_features(&mut features);
+                    }
                     features
                 };
                 seen.poses.iter().map(of_pose).collect()
