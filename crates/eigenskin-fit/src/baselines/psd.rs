@@ -183,7 +183,7 @@ fn all_components(
     params: &EigenSkinParams,
     progress: &dyn Progress,
 ) -> Result<Shape<'static>, Refused> {
-    let budget = Budget { per_vertex: None, per_joint: None, total: None };
+    let budget = Budget::UNLIMITED;
     let method = Method::EigenSkin(EigenSkinParams { budget, normals: false, ..params.clone() });
     let model = Arc::new(fit_examples(set, &base.into(), &method, progress)?.model);
     Ok(Box::new(move |pose| posed(&model, pose)))

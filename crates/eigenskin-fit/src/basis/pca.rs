@@ -17,7 +17,7 @@ use crate::numeric::{Matrix, orthonormal, symmetric_eigen};
 /// Components of observed displacement fields, most important first.
 #[derive(Debug, Clone)]
 pub struct PrincipalComponents {
-    /// `component` (the diagonal of D), falling
+    /// `component` (the diagonal of D), falling until they are put in another order
     pub singular_values: Vec<f64>,
     /// `component × example`: right singular vectors (Vᵀ)
     pub right: Vec<Vec<f64>>,
@@ -96,6 +96,12 @@ impl PrincipalComponents {
             found.right.push((0..vectors.nrows()).map(|example| vectors[(example, component)]).collect());
         }
         found
+    }
+
+    /// Puts the components in another order.
+    pub fn reorder(&mut self, order: &[usize]) {
+        self.singular_values = order.iter().map(|&component| self.singular_values[component]).collect();
+        self.right = order.iter().map(|&component| std::mem::take(&mut self.right[component])).collect();
     }
 
     /// Number of components with a meaning.

@@ -12,7 +12,7 @@ use eigenskin_core::driver::{Clamp, Combine, Driver, Interpolant, Tail};
 use eigenskin_core::progress::Progress;
 
 use super::rbf::{INTERPOLATING, SMOOTHINGS};
-use super::system::{polynomials_at, spanned};
+use super::system::{polynomials_at, root_mean_square, spanned};
 use super::{RbfError, RbfFit, RbfParams, Samples, Smoothing, TailChoice, Width, fit_rbf};
 use crate::numeric::{Matrix, least_squares, symmetric_eigen};
 
@@ -157,13 +157,11 @@ impl<'a> Problem<'a> {
             Matrix::from_fn(count + free, outputs, |r, o| if r < count { self.values[(r, o)] } else { 0.0 });
         let solved = least_squares(&matrix, &right);
         let predicted = &matrix * &solved.solution;
-        let mut sum = 0.0;
-        for sample in 1..count {
+        let left_out = Matrix::from_fn(count - 1, outputs, |row, output| {
+            let sample = row + 1;
             let left = (1.0 - solved.leverages[sample]).max(1e-9);
-            for output in 0..outputs {
-                sum += ((self.values[(sample, output)] - predicted[(sample, output)]) / left).powi(2);
-            }
-        }
+            (self.values[(sample, output)] - predicted[(sample, output)]) / left
+        });
         let coefficients = &self.free * solved.solution.get(..free, ..);
         let slopes = &self.slope_coefficients * solved.solution.get(free.., ..);
         let constant = (0..outputs)
@@ -189,8 +187,8 @@ impl<'a> Problem<'a> {
             },
             clamp: Clamp::None,
         };
-        let leave_one_out = (sum / (count - 1) as f64).sqrt();
-        RbfFit { driver, width, smoothing, condition: solved.condition, leave_one_out }
+        let leave_one_out = root_mean_square(&left_out);
+        RbfFit { driver, width, smoothing, condition: solved.condition, leave_one_out, left_out }
     }
 }
 

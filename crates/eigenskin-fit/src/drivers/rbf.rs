@@ -12,6 +12,7 @@ use super::samples::Samples;
 use super::system::{Solution, System};
 use super::widths;
 use crate::names::auto;
+use crate::numeric::Matrix;
 
 /// How to interpolate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -158,6 +159,8 @@ pub struct RbfFit {
     /// √(mean over samples of ‖leave-one-out error‖²), rest not left out, in the values' unit;
     /// zero for a single example, which predicts nothing
     pub leave_one_out: f64,
+    /// left-out errors, `sample after rest × number judged by`
+    pub(crate) left_out: Matrix,
 }
 
 /// Why an interpolant could not be fitted.
@@ -286,6 +289,7 @@ fn checked(samples: &Samples, system: &System<'_>, solution: &Solution) -> Resul
         smoothing: solution.smoothing,
         condition: solution.condition,
         leave_one_out: solution.leave_one_out,
+        left_out: system.left_out_errors(&solution.inverse),
     })
 }
 

@@ -178,30 +178,26 @@ impl<'a> System<'a> {
             }
         });
         let inverse = numeric::invert(&matrix);
-        let leave_one_out = self.left_out_error(&inverse.matrix);
+        let leave_one_out = root_mean_square(&self.left_out_errors(&inverse.matrix));
         Solution { widths, smoothing, inverse: inverse.matrix, condition: inverse.condition, leave_one_out }
     }
 
     /// Left-out errors without refitting, e_k = c_k / (M⁻¹)_kk, of own examples only: an anchor that is left
-    /// out is predicted best by kernels that reach nowhere.
-    fn left_out_error(&self, inverse: &Matrix) -> f64 {
-        let own = self.targets.own;
+    /// out is predicted best by kernels that reach nowhere. `own example × number judged by`; zero for a single
+    /// example.
+    pub fn left_out_errors(&self, inverse: &Matrix) -> Matrix {
+        let (own, numbers) = (self.targets.own, self.judged_by.ncols());
         if own < 2 {
-            return 0.0;
+            return Matrix::zeros(own, numbers);
         }
         let before = 1 - self.first();
         let rows = before..before + own;
-        let coefficients = inverse.get(rows.clone(), ..self.judged_by.nrows()) * &self.judged_by;
-        let mut sum = 0.0;
-        for (place, centre) in rows.enumerate() {
-            let pivot = inverse[(centre, centre)];
-            for number in 0..self.judged_by.ncols() {
-                let error = coefficients[(place, number)] / pivot;
-                // A tail that alone interpolates has c = 0 and pivot 0: it says nothing about itself.
-                sum += if pivot == 0.0 { 0.0 } else { error * error };
-            }
-        }
-        (sum / own as f64).sqrt()
+        let coefficients = inverse.get(rows, ..self.judged_by.nrows()) * &self.judged_by;
+        Matrix::from_fn(own, numbers, |example, number| {
+            let pivot = inverse[(before + example, before + example)];
+            // A tail that alone interpolates has c = 0 and pivot 0: it says nothing about itself.
+            if pivot == 0.0 { 0.0 } else { coefficients[(example, number)] / pivot }
+        })
     }
 
     /// The largest error of the numbers judged by, at any sample, as a share of the largest of them.
@@ -269,6 +265,11 @@ impl<'a> System<'a> {
             clamp: Clamp::None,
         }
     }
+}
+
+/// √(mean over rows of ‖row‖²); zero without rows.
+pub(super) fn root_mean_square(errors: &Matrix) -> f64 {
+    (errors.squared_norm_l2() / errors.nrows().max(1) as f64).sqrt()
 }
 
 /// Rows of a `sample × number` list from the sample `first` on.

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use eigenskin_core::progress::{Cancelled, Progress};
 use serde::{Deserialize, Serialize};
 
-use crate::basis::PrincipalComponents;
 use crate::displacements::Observations;
 use crate::supports::JointSupport;
 
@@ -26,23 +25,28 @@ pub struct Budget {
     pub total: Option<usize>,
 }
 
+impl Budget {
+    /// All components.
+    pub const UNLIMITED: Self = Self { per_vertex: None, per_joint: None, total: None };
+}
+
 impl Default for Budget {
     fn default() -> Self {
         Self { per_vertex: Some(10), per_joint: None, total: None }
     }
 }
 
-/// How many components each support keeps (n_j), `support`.
+/// How many components each support keeps (n_j), `support`, from what each takes off the squared error (`support` →
+/// component).
 pub(super) fn component_counts(
     seen: &Observations,
     supports: &[JointSupport],
-    components: &[PrincipalComponents],
+    gains: &[Vec<f64>],
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Result<Vec<usize>, Cancelled> {
-    let energies: Vec<Vec<f64>> = components.iter().map(|c| c.squares().collect()).collect();
     let points: Vec<&[u32]> = supports.iter().map(|s| s.points.as_slice()).collect();
-    allocate(&energies, &points, seen.displacements.points.group_count(), budget, progress)
+    allocate(gains, &points, seen.displacements.points.group_count(), budget, progress)
 }
 
 /// Chooses how many leading components each support keeps.

@@ -172,6 +172,17 @@ impl SupportCoordinates {
         found
     }
 
+    /// Of all components of a support, in the examples it was observed in.
+    pub fn of_components(support: &JointSupport, components: &PrincipalComponents) -> Self {
+        let (examples, component_count) = (support.examples.clone(), components.count());
+        let coordinate =
+            |example: usize, k: usize| components.right[k][example] * components.singular_values[k];
+        let coordinates = (0..examples.len())
+            .flat_map(|example| (0..component_count).map(move |k| coordinate(example, k)))
+            .collect();
+        Self { examples, coordinates, component_count }
+    }
+
     /// Coordinates in one of its examples, `component`.
     pub fn of(&self, index: usize) -> &[f64] {
         &self.coordinates[index * self.component_count..(index + 1) * self.component_count]

@@ -5,7 +5,7 @@
 //! u_i^p = (Σ_b w_ib T_b^p)⁻¹ v_i^p − v_i⁰                    what vertex i does in pose p, at rest    §2.2
 //! S_j   = { i : max_p |u_i^p| > 4 % of the largest, p ∈ P_j }  where joint j acts                      §2.2
 //! A_j   = U_j · D_j · V_jᵀ                                   columns u^p on S_j; û^jk are columns of U §2.3
-//! n_j     such that no vertex has more fields than allowed                                            §2.3
+//! n_j     such that no vertex has more fields than allowed; of those that predict left-out examples      §2.3
 //! α^p_jk  least squares of u^p on the û^jk kept: column p of D_j V_jᵀ where joint j moves alone        §2.4
 //! α_jk(pose) = Σ_q λ_q^jk φ(r_jq)                            over the joint's own motion r            §2.4
 //!
@@ -15,6 +15,7 @@
 
 mod layers;
 mod params;
+mod prediction;
 pub(super) mod regions;
 mod report;
 
@@ -39,10 +40,12 @@ pub(super) fn learn(
     progress: &dyn Progress,
 ) -> Result<(Vec<Layer>, EigenSkinReport), FitError> {
     let moved = Moved::of(seen);
-    let regions =
-        best_cut(seen, params, |threshold| regions_cut_at(threshold, seen, &moved, params, progress))?;
-    let drivers =
-        joint_driver::joint_drivers(seen, &regions, params, &During::new(progress, "fitting drivers"))?;
+    let (regions, drivers) = best_cut(seen, params, |threshold| {
+        let regions = regions_cut_at(threshold, seen, &moved, params, progress)?;
+        let drivers =
+            joint_driver::joint_drivers(seen, &regions, params, &During::new(progress, "fitting drivers"))?;
+        Ok((regions, drivers))
+    })?;
     let joints = regions.reports(&seen.rig, &drivers);
     let layers = joint_layers(seen, &regions, drivers, params.normals, progress)?;
     Ok((layers, EigenSkinReport::new(&regions, joints)))
@@ -62,8 +65,15 @@ pub(super) fn regions_cut_at(
     if supports.is_empty() {
         return Err(FitError::NothingMoves);
     }
-    let components = principal_components(seen, &supports, &params.budget, progress)?;
-    let counts = allocation::component_counts(seen, &supports, &components, &params.budget, progress)?;
+    let mut components = principal_components(seen, &supports, &params.budget, progress)?;
+    let counts_for =
+        |gains: &[Vec<f64>]| allocation::component_counts(seen, &supports, gains, &params.budget, progress);
+    let mut counts = counts_for(&components.iter().map(|c| c.squares().collect()).collect::<Vec<_>>())?;
+    // Where all fit, nothing is to be chosen, and examples are met; as many for every joint is the paper's way.
+    let all_fit = counts.iter().zip(&components).all(|(&count, components)| count == components.count());
+    if params.budget.per_joint.is_none() && !all_fit {
+        counts = counts_for(&prediction::order_by_gain(seen, &supports, &mut components, params, progress)?)?;
+    }
     let bases = bases_of_counts(&seen.displacements, &supports, &components, &counts, progress)?;
     let acting = regions::acting(moved, &supports);
     let (coordinates, error) = coordinates_of_examples(&seen.displacements, &bases, &acting, progress)?;

@@ -45,7 +45,7 @@ pub struct TransferParams {
 
 impl Default for TransferParams {
     fn default() -> Self {
-        let budget = Budget { per_vertex: None, per_joint: None, total: None };
+        let budget = Budget::UNLIMITED;
         Self { budget, weights: true, averaging: 0.0, reach: 0.05 }
     }
 }

@@ -1,6 +1,7 @@
 //! Learning from examples of others, in the folder that EIGENSKIN_DATA names.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test may fail, and tells what it saw")]
 
+mod eigenskin;
 mod mirror;
 mod parameterization;
 mod patches;

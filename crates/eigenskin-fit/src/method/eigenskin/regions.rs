@@ -4,6 +4,7 @@ use eigenskin_core::progress::Progress;
 use eigenskin_core::rig::Rig;
 use rayon::prelude::*;
 
+use super::prediction::left_out_error;
 use super::{EigenSkinParams, JointReport};
 use crate::basis::PrincipalComponents;
 use crate::displacements::{Observations, TileError};
@@ -34,28 +35,26 @@ pub(in crate::method) struct Regions {
 
 /// The paper's threshold.
 const PAPER: f64 = 0.04;
-/// Larger ones to try, one after the other, as long as each pays: with many joints near each other,
-/// wide supports use up the limit of every vertex, and smaller ones leave room for more components
-/// (§2.5 proposes to mask supports to smaller regions).
-const LARGER: [f64; 4] = [0.1, 0.15, 0.2, 0.3];
-/// One that pays lowers the error to this share.
-const PAYS: f64 = 0.97;
+/// Larger ones to try: with many joints near each other, wide supports use up the limit of every vertex, and smaller
+/// ones leave room for more components (§2.5 proposes to mask supports to smaller regions).
+const LARGER: [f64; 7] = [0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
 
-/// Supports cut as asked; if that is left open, where the limit per vertex is used best.
+/// Supports cut as asked; if that is left open, where least is left of poses that were not seen.
 pub(super) fn best_cut(
     seen: &Observations,
     params: &EigenSkinParams,
-    cut_at: impl Fn(f64) -> Result<Regions, FitError>,
-) -> Result<Regions, FitError> {
+    cut_at: impl Fn(f64) -> Result<(Regions, Vec<RbfFit>), FitError>,
+) -> Result<(Regions, Vec<RbfFit>), FitError> {
     let mut best = cut_at(params.support.threshold.unwrap_or(PAPER))?;
     let is_limited = params.budget.per_vertex.is_some() && params.budget.per_joint.is_none();
     if params.support.threshold.is_none() && is_limited && !seen.is_large() {
+        let mut least = left_out_error(seen, &best.0, &best.1)?;
         for threshold in LARGER {
             let next = cut_at(threshold)?;
-            if next.error > PAYS * best.error {
-                break;
+            let error = left_out_error(seen, &next.0, &next.1)?;
+            if error < least {
+                (best, least) = (next, error);
             }
-            best = next;
         }
     }
     Ok(best)
@@ -66,12 +65,14 @@ impl Regions {
     pub fn reports(&self, rig: &Rig, drivers: &[RbfFit]) -> Vec<JointReport> {
         let report = |(index, fit): (usize, &RbfFit)| {
             let support = &self.supports[index];
+            let mut singular_values = self.components[index].singular_values.clone();
+            singular_values.sort_by(|a, b| b.total_cmp(a));
             JointReport {
                 name: support.mover.name(rig).to_string(),
                 example_count: support.examples.len(),
                 support_count: support.points.len(),
                 component_count: self.counts[index],
-                singular_values: self.components[index].singular_values.clone(),
+                singular_values,
                 width: fit.width,
                 smoothing: fit.smoothing,
                 condition: fit.condition,
