@@ -10,7 +10,7 @@ use eigenskin::example_source::{ExampleSource, ExampleSourceError, Examples};
 use eigenskin::frame_slice::FrameSlice;
 use eigenskin::gltf::Orientation;
 use eigenskin::jobs::fit::{Fit, FitInputs, FitJobError, FitOutcome, FitSettings, ManyModels};
-use eigenskin::method::{Allowed, Choice, ErrorLimit, FitError, Limits, SizeLimit};
+use eigenskin::method::{Allowed, Choice, ErrorLimit, FitError, Limits, SizeLimit, Trial};
 use eigenskin::report::page::LengthUnit;
 use eigenskin::reports::{self, FitPage, PageStyle, fit_report};
 use eigenskin::rig_source::RigSource;
@@ -347,22 +347,17 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
 }
 
 fn print_choice(output: &Output, choice: &Choice) {
-    let chosen = choice.tried[choice.chosen].candidate.name();
-    output.item(
-        "auto",
-        format!(
-            "{chosen}: {:.3} of plain skinning's error on examples left out in {} parts",
-            choice.left_out_error(),
-            choice.folds
-        ),
-    );
-    let others: Vec<String> = choice
-        .tried
-        .iter()
-        .map(|tried| (tried.candidate.name(), tried.left_out_error))
-        .filter(|(name, _)| *name != chosen)
-        .map(|(name, error)| format!("{name} {error:.3}"))
-        .collect();
+    let share = |trial: &Trial| format!("{:.3} ± {:.3}", trial.left_out_error, trial.standard_error);
+    if let Some(best) = choice.best() {
+        let examples = counted(best.examples, "example", "examples");
+        let left = share(best);
+        output.item(
+            "auto",
+            format!("{}: {left} of plain skinning's error on {examples} left out", choice.chosen),
+        );
+    }
+    let others = choice.tried.iter().filter(|trial| trial.method != choice.chosen);
+    let others: Vec<String> = others.map(|trial| format!("{} {}", trial.method, share(trial))).collect();
     let others = if others.is_empty() { "none".to_string() } else { others.join(", ") };
     output.item("", format!("others: {others}"));
 }

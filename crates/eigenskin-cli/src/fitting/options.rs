@@ -105,8 +105,7 @@ impl MethodArgs {
         if self.method != Method::Auto {
             return Ok(Wanted::This(method));
         }
-        let budget_is_given = self.eigenskin.per_vertex.is_some();
-        Ok(Wanted::Best { start: self.eigenskin_params(), budget_is_given })
+        Ok(Wanted::Best { start: self.eigenskin_params() })
     }
 
     /// Refuses names that the rig or the examples do not have.

@@ -1,132 +1,70 @@
 //! Choosing a method: what predicts left-out examples best.
 //!
-//! 1. Every method is tried on the same folds, on equal terms: none may move a vertex by more components than
-//!    another.
-//! 2. Kernels, smoothing and budgets of the best one are tried after that; each must pay.
+//! Methods race. Examples are left out in four parts; after each part, methods drop out whose squared error is above
+//! the best one's by more than twice the standard error of the difference, pose by pose. Mostly one part is enough.
+//! After [`ROUNDS`] parts what is left is within noise, and the least error wins. All methods are on equal terms: none
+//! may move a vertex by more components than another.
 
 use std::sync::Arc;
 
 use eigenskin_core::deformers::Base;
-use eigenskin_core::driver::Kernel;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::mover::{Mover, moved_by_poses};
 use eigenskin_core::progress::Progress;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use super::{
-    EigenSkinParams, FitError, Method, ParameterizationParams, PatchesParams, PsdParams, fit, fit_examples,
-};
+use super::{EigenSkinParams, FitError, Method, ParameterizationParams, PatchesParams, PsdParams, fit};
 use crate::displacements::Observations;
-use crate::drivers::{KernelChoice, Smoothing};
 use crate::during::During;
-use crate::metrics::evaluate_against;
+use crate::metrics::{PoseErrors, evaluate_against};
 
 /// A method, and what else was tried.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Choice {
     /// how to learn
+    #[serde(skip)]
     pub method: Method,
-    /// components in all, where that was limited
-    pub most_components: Option<usize>,
-    /// parts that examples were left out in
-    pub folds: usize,
-    /// the one that was chosen, by its place among the trials
-    pub chosen: usize,
+    /// its name in settings
+    pub chosen: &'static str,
     /// all that were tried, in their order
     pub tried: Vec<Trial>,
     /// methods that could not learn from these examples, and why
-    pub refused: Vec<(Candidate, FitError)>,
+    #[serde(skip)]
+    pub refused: Vec<(&'static str, FitError)>,
 }
 
-/// A way to learn, and how it did.
-#[derive(Debug, Clone, PartialEq)]
+/// How a method did.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Trial {
-    /// which one
-    pub candidate: Candidate,
-    /// ‖model − truth‖ / ‖plain skinning − truth‖ over all examples, each against a model that was learnt
-    /// without it
-    pub left_out_error: f64,
-    /// the share of the least error so far that it had to stay below to be taken
-    pub needed: f64,
-}
-
-/// A way to learn.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Candidate {
-    /// the method, by its name in settings
+    /// by its name in settings
+    #[serde(rename = "name")]
     pub method: &'static str,
-    /// what differs from the method as it was asked for
-    pub refinement: Option<Refinement>,
-}
-
-/// What is tried of the best method.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Refinement {
-    /// another kernel
-    Kernel(Kernel),
-    /// smoothing
-    Smoothing(f64),
-    /// another limit per vertex
-    PerVertex(usize),
-}
-
-impl Candidate {
-    /// In a few words.
-    pub fn name(&self) -> String {
-        let refinement = match self.refinement {
-            None => String::new(),
-            Some(Refinement::Kernel(kernel)) => format!(", {} kernel", kernel.name()),
-            Some(Refinement::Smoothing(smoothing)) => format!(", smoothing {smoothing}"),
-            Some(Refinement::PerVertex(limit)) => format!(", {limit} per vertex"),
-        };
-        format!("{}{refinement}", self.method)
-    }
+    /// ‖model − truth‖ / ‖plain skinning − truth‖ over examples, each against a model that was learnt without it
+    pub left_out_error: f64,
+    /// standard error of that
+    pub standard_error: f64,
+    /// how many examples were left out
+    pub examples: usize,
 }
 
 impl Choice {
-    /// The error of the one that was chosen.
-    pub fn left_out_error(&self) -> f64 {
-        self.tried[self.chosen].left_out_error
-    }
-}
-
-impl Serialize for Choice {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Tried {
-            name: String,
-            left_out_error: f64,
-        }
-        #[derive(Serialize)]
-        struct Told {
-            chosen: String,
-            folds: usize,
-            left_out_error: f64,
-            tried: Vec<Tried>,
-        }
-        let tried =
-            |trial: &Trial| Tried { name: trial.candidate.name(), left_out_error: trial.left_out_error };
-        let told = Told {
-            chosen: self.tried[self.chosen].candidate.name(),
-            folds: self.folds,
-            left_out_error: self.left_out_error(),
-            tried: self.tried.iter().map(tried).collect(),
-        };
-        told.serialize(serializer)
+    /// How the one that was chosen did.
+    pub fn best(&self) -> Option<&Trial> {
+        self.tried.iter().find(|trial| trial.method == self.chosen)
     }
 }
 
 /// Parts that examples are left out in.
 const FOLDS: usize = 4;
-/// A kernel or smoothing other than the default must lower the error to this share.
-const PAYS: f64 = 0.97;
-/// A smaller budget may raise the error to this share.
-const AS_GOOD: f64 = 1.02;
-/// A larger one must lower it to this share.
-const MUCH_BETTER: f64 = 0.9;
+/// Parts that are looked at, at most, where there are many examples.
+const ROUNDS: usize = 2;
+/// With fewer examples all parts are looked at.
+const MANY: usize = 24;
+/// Standard errors by which a method must be worse to drop out.
+const CLEARLY: f64 = 2.0;
 
-/// Tries methods, then kernels, smoothing and (unless `budget_is_given`) budgets of the best one. `start` is
-/// how EigenSkin would learn; its limit per vertex and its normals hold for the others too.
+/// Tries methods on examples that they have not seen. `start` is how EigenSkin would learn; its limit per vertex and
+/// its normals hold for the others too.
 ///
 /// ```
 /// use eigenskin_core::{deformers::Base, progress::Unwatched};
@@ -134,8 +72,8 @@ const MUCH_BETTER: f64 = 0.9;
 ///
 /// let examples = eigenskin_characters::tube::sweeps(&eigenskin_characters::tube::tube());
 /// let base = Base::default();
-/// let choice = choose_method(&examples, &base, &EigenSkinParams::default(), false, &Unwatched)?;
-/// println!("{}: {:.3}", choice.tried[choice.chosen].candidate.name(), choice.left_out_error());
+/// let choice = choose_method(&examples, &base, &EigenSkinParams::default(), &Unwatched)?;
+/// println!("{}: {:?}", choice.chosen, choice.tried);
 /// let fit = fit_examples(&examples, &base, &choice.method, &Unwatched)?;
 /// # Ok::<(), eigenskin_fit::method::FitError>(())
 /// ```
@@ -143,7 +81,6 @@ pub fn choose_method(
     set: &ExampleSet,
     base: &Base,
     start: &EigenSkinParams,
-    budget_is_given: bool,
     progress: &dyn Progress,
 ) -> Result<Choice, FitError> {
     let progress = &During::new(progress, "trying methods");
@@ -151,156 +88,120 @@ pub fn choose_method(
     if folds.len() < 2 {
         return Err(FitError::NothingToLeaveOut { examples: set.len() });
     }
-    let (mut tried, mut refused): (Vec<Trial>, Vec<(Candidate, FitError)>) = (Vec::new(), Vec::new());
-    let mut best: Option<(Attempt, usize)> = None;
-    let least = |tried: &[Trial], best: &Option<(Attempt, usize)>| {
-        best.as_ref().map_or(f64::INFINITY, |(_, place)| tried[*place].left_out_error)
-    };
-    for attempt in methods(set, base, start, progress)? {
-        match attempt.left_out_error(set, base, &folds, progress) {
-            Ok(left_out_error) => {
-                if left_out_error < least(&tried, &best) {
-                    best = Some((attempt.clone(), tried.len()));
-                }
-                tried.push(Trial { candidate: attempt.candidate, left_out_error, needed: 1.0 });
+    let rounds = if set.len() < MANY { folds.len() } else { ROUNDS };
+    let mut racing: Vec<Runner> = methods(set, start).into_iter().map(Runner::new).collect();
+    let (mut out, mut refused): (Vec<Runner>, Vec<(&'static str, FitError)>) = (Vec::new(), Vec::new());
+    for fold in folds.iter().take(rounds) {
+        let mut still = Vec::new();
+        for mut runner in racing {
+            match runner.run(set, base, fold, progress) {
+                Ok(()) => still.push(runner),
+                Err(FitError::Cancelled(cancelled)) => return Err(cancelled.into()),
+                Err(error) => refused.push((runner.method.name(), error)),
             }
-            Err(FitError::Cancelled(cancelled)) => return Err(cancelled.into()),
-            Err(error) => refused.push((attempt.candidate, error)),
+        }
+        let Some(best) = least(&still) else {
+            return Err(refused.pop().map_or(FitError::NothingMoves, |(_, error)| error));
+        };
+        let best = still[best].squares.clone();
+        let (dropped, kept) = still.into_iter().partition(|runner| is_clearly_worse(&runner.squares, &best));
+        racing = kept;
+        out.extend::<Vec<Runner>>(dropped);
+        if racing.len() == 1 {
+            break;
         }
     }
-    let Some((mut attempt, mut chosen)) = best else {
-        let last = refused.pop().map(|(_, error)| error);
-        return Err(last.unwrap_or(FitError::NothingMoves));
-    };
-    for (next, needed) in refinements(&attempt, budget_is_given) {
-        match next.left_out_error(set, base, &folds, progress) {
-            Ok(left_out_error) => {
-                let is_taken = left_out_error < needed * tried[chosen].left_out_error;
-                tried.push(Trial { candidate: next.candidate.clone(), left_out_error, needed });
-                if is_taken {
-                    (attempt, chosen) = (next, tried.len() - 1);
-                }
-            }
-            Err(FitError::Cancelled(cancelled)) => return Err(cancelled.into()),
-            Err(error) => refused.push((next.candidate, error)),
-        }
-    }
-    let Attempt { method, most_components, .. } = attempt;
-    Ok(Choice { method, most_components, folds: folds.len(), chosen, tried, refused })
+    let Some(best) = least(&racing) else { return Err(FitError::NothingMoves) };
+    let method = racing[best].method.clone();
+    let tried = racing.iter().chain(&out).map(Runner::trial).collect();
+    Ok(Choice { chosen: method.name(), method, tried, refused })
 }
 
-/// A candidate with its settings.
-#[derive(Clone)]
-struct Attempt {
-    candidate: Candidate,
+/// A method and what it left so far.
+struct Runner {
     method: Method,
-    most_components: Option<usize>,
+    /// `left-out pose`: squared errors of the model and of plain skinning
+    squares: Vec<[f64; 2]>,
 }
 
-impl Attempt {
+impl Runner {
     fn new(method: Method) -> Self {
-        let candidate = Candidate { method: method.name(), refinement: None };
-        Self { candidate, method, most_components: None }
+        Self { method, squares: Vec::new() }
     }
 
-    /// ‖model − truth‖ / ‖plain skinning − truth‖ over all examples, each against a model that was learnt
-    /// without it.
-    fn left_out_error(
-        &self,
+    /// Learns without some examples, and is measured on these.
+    fn run(
+        &mut self,
         set: &ExampleSet,
         base: &Base,
-        folds: &[Vec<usize>],
+        fold: &[usize],
         progress: &dyn Progress,
-    ) -> Result<f64, FitError> {
-        let (mut of_model, mut of_skinning) = (0.0, 0.0);
-        for fold in folds {
-            let others: Vec<usize> = (0..set.len()).filter(|example| !fold.contains(example)).collect();
-            let others = set.select(&others)?;
-            let method = self.method.for_examples(&others);
-            let seen = Observations::of(&others, base, method.allows_compromise(), progress)?;
-            let model = fit(&seen, &method, self.most_components, progress)?.model;
-            let measured = evaluate_against(&Arc::new(model), &set.select(fold)?, progress)?;
-            let poses = fold.len() as f64;
-            of_model += poses * measured.model.rmse.powi(2);
-            of_skinning += poses * measured.skinning.rmse.powi(2);
-        }
-        Ok(if of_skinning > 0.0 { (of_model / of_skinning).sqrt() } else { 0.0 })
+    ) -> Result<(), FitError> {
+        let others: Vec<usize> = (0..set.len()).filter(|example| !fold.contains(example)).collect();
+        let others = set.select(&others)?;
+        let method = self.method.for_examples(&others);
+        let seen = Observations::of(&others, base, method.allows_compromise(), progress)?;
+        let model = fit(&seen, &method, None, progress)?.model;
+        let measured = evaluate_against(&Arc::new(model), &set.select(fold)?, progress)?;
+        let squares = |pose: &PoseErrors| [pose.model_rmse.powi(2), pose.skinning_rmse.powi(2)];
+        self.squares.extend(measured.per_pose.iter().map(squares));
+        Ok(())
+    }
+
+    fn trial(&self) -> Trial {
+        let (left_out_error, standard_error) = error_and_spread(&self.squares);
+        Trial { method: self.method.name(), left_out_error, standard_error, examples: self.squares.len() }
     }
 }
 
-/// The methods to try; a further one is a further attempt.
-fn methods(
-    set: &ExampleSet,
-    base: &Base,
-    start: &EigenSkinParams,
-    progress: &dyn Progress,
-) -> Result<Vec<Attempt>, FitError> {
-    let together = moved(set).iter().any(|movers| movers.len() > 1);
+/// The one with the least error.
+fn least(runners: &[Runner]) -> Option<usize> {
+    let error = |place: &usize| error_and_spread(&runners[*place].squares).0;
+    (0..runners.len()).min_by(|a, b| error(a).total_cmp(&error(b)))
+}
+
+/// √(Σ model² / Σ skinning²) over poses, and its standard error, by leaving out each pose in turn (jackknife).
+fn error_and_spread(squares: &[[f64; 2]]) -> (f64, f64) {
+    let ratio = |model: f64, skinning: f64| if skinning > 0.0 { (model / skinning).sqrt() } else { 0.0 };
+    let sum = |which: usize| squares.iter().map(|pose| pose[which]).sum::<f64>();
+    let (model, skinning, count) = (sum(0), sum(1), squares.len() as f64);
+    let without: Vec<f64> =
+        squares.iter().map(|pose| ratio((model - pose[0]).max(0.0), skinning - pose[1])).collect();
+    let mean = without.iter().sum::<f64>() / count.max(1.0);
+    let variance = without.iter().map(|error| (error - mean).powi(2)).sum::<f64>();
+    (ratio(model, skinning), ((count - 1.0).max(0.0) / count.max(1.0) * variance).sqrt())
+}
+
+/// Whether squared errors are above those of the best by more than chance, pose by pose.
+fn is_clearly_worse(squares: &[[f64; 2]], best: &[[f64; 2]]) -> bool {
+    let count = squares.len() as f64;
+    let differences: Vec<f64> = squares.iter().zip(best).map(|(own, best)| own[0] - best[0]).collect();
+    let mean = differences.iter().sum::<f64>() / count;
+    let variance = differences.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+    mean > 0.0 && mean > CLEARLY * (variance / count).sqrt()
+}
+
+/// The methods to try; a further one is a further runner.
+fn methods(set: &ExampleSet, start: &EigenSkinParams) -> Vec<Method> {
     let default = PatchesParams::default();
     let patches = PatchesParams {
         per_vertex: start.budget.per_vertex.unwrap_or(default.per_vertex),
         normals: start.normals,
         ..default
     };
-    let mut attempts =
-        vec![Attempt::new(Method::EigenSkin(start.clone())), Attempt::new(Method::Patches(patches))];
-    if together {
-        let params = ParameterizationParams {
+    let mut methods = vec![Method::Patches(patches), Method::EigenSkin(start.clone())];
+    if moved(set).iter().any(|movers| movers.len() > 1) {
+        methods.push(Method::Parameterization(ParameterizationParams {
             signals_per_vertex: start.budget.per_vertex,
             normals: start.normals,
             ..ParameterizationParams::default()
-        };
-        attempts.push(Attempt::new(Method::Parameterization(params)));
+        }));
     }
-    // Pose space deformation has a field per example, and most reach far: on equal terms, it may not
-    // carry more at any vertex.
-    let most = fit_examples(set, base, &attempts[0].method, progress)?.model.component_count();
-    let most_components = (set.len() > most).then_some(most.max(1));
-    let limit = start.budget.per_vertex.unwrap_or(usize::MAX);
-    let psd = PsdParams { normals: start.normals, ..PsdParams::default() };
-    let psd = Attempt { most_components, ..Attempt::new(Method::Psd(psd)) };
-    let seen = Observations::of(set, base, psd.method.allows_compromise(), progress);
-    let fitted =
-        seen.map_err(FitError::from).and_then(|seen| fit(&seen, &psd.method, most_components, progress));
-    match fitted {
-        Ok(fit) if fit.model.most_components_per_vertex() <= limit => attempts.push(psd),
-        Err(FitError::Cancelled(cancelled)) => return Err(cancelled.into()),
-        Ok(_) | Err(_) => {}
+    // Pose space deformation has a field per example, and most reach far.
+    if start.budget.per_vertex.is_none_or(|limit| set.len() <= limit) {
+        methods.push(Method::Psd(PsdParams { normals: start.normals, ..PsdParams::default() }));
     }
-    Ok(attempts)
-}
-
-/// Variants of the method that was best, and the share of its error that each must stay below.
-fn refinements(best: &Attempt, budget_is_given: bool) -> Vec<(Attempt, f64)> {
-    let Method::EigenSkin(params) = &best.method else { return Vec::new() };
-    let variant = |refinement: Refinement, change: &dyn Fn(&mut EigenSkinParams)| {
-        let mut params = params.clone();
-        change(&mut params);
-        let candidate = Candidate { refinement: Some(refinement), ..best.candidate.clone() };
-        Attempt { candidate, method: Method::EigenSkin(params), ..best.clone() }
-    };
-    let mut found = Vec::new();
-    for kernel in [Kernel::Exponential, Kernel::InverseMultiquadric] {
-        if params.interpolation.kernel == KernelChoice::Automatic {
-            let next =
-                variant(Refinement::Kernel(kernel), &|params| params.interpolation.kernel = kernel.into());
-            found.push((next, PAYS));
-        }
-    }
-    if params.interpolation.smoothing == Smoothing::Automatic {
-        let smoothing = 0.01;
-        let next = variant(Refinement::Smoothing(smoothing), &|params| {
-            params.interpolation.smoothing = Smoothing::Fixed(smoothing);
-        });
-        found.push((next, PAYS));
-    }
-    if let Some(limit) = params.budget.per_vertex.filter(|_| !budget_is_given) {
-        for (limit, share) in [(limit * 6 / 10, AS_GOOD), (limit * 2, MUCH_BETTER)] {
-            let change = |params: &mut EigenSkinParams| params.budget.per_vertex = Some(limit);
-            found.push((variant(Refinement::PerVertex(limit), &change), share));
-        }
-    }
-    found
+    methods
 }
 
 fn moved(set: &ExampleSet) -> Vec<Vec<usize>> {
@@ -319,4 +220,34 @@ fn folds(set: &ExampleSet) -> Vec<Vec<usize>> {
         folds[place % count].push(example);
     }
     folds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(model: &[f64]) -> Vec<[f64; 2]> {
+        model.iter().map(|&square| [square, 1.0]).collect()
+    }
+
+    /// By hand: √(10/4), and of the ratios without each pose √(9/3), √(8/3), √(7/3), √(6/3).
+    #[test]
+    fn errors_and_how_far_they_are_sure() {
+        let (error, spread) = error_and_spread(&of(&[1.0, 2.0, 3.0, 4.0]));
+        let without = [3.0f64.sqrt(), (8.0 / 3.0f64).sqrt(), (7.0 / 3.0f64).sqrt(), 2.0f64.sqrt()];
+        let mean = without.iter().sum::<f64>() / 4.0;
+        let expected = (0.75 * without.iter().map(|w| (w - mean).powi(2)).sum::<f64>()).sqrt();
+        assert!((error - 2.5f64.sqrt()).abs() < 1e-15 && (spread - expected).abs() < 1e-15);
+        assert_eq!(error_and_spread(&[[1.0, 0.0]]), (0.0, 0.0));
+    }
+
+    /// Differences 1, 1, 1, 0.9 are sure; 3, −1, 2, −0.5 are not, though their mean is near.
+    #[test]
+    fn chance_drops_nobody() {
+        let best = of(&[1.0, 2.0, 3.0, 4.0]);
+        assert!(is_clearly_worse(&of(&[2.0, 3.0, 4.0, 4.9]), &best));
+        assert!(!is_clearly_worse(&of(&[4.0, 1.0, 5.0, 3.5]), &best));
+        assert!(!is_clearly_worse(&best, &best));
+        assert!(!is_clearly_worse(&of(&[0.5, 1.5, 2.5, 3.5]), &best));
+    }
 }

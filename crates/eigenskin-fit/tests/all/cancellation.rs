@@ -165,7 +165,7 @@ fn choices_and_budgets_stop_at_any_step() {
     let set = layered();
     let base = Base::default();
     let start = EigenSkinParams::default();
-    let work: Work = Box::new(|progress| end(choose_method(&set, &base, &start, false, progress)));
+    let work: Work = Box::new(|progress| end(choose_method(&set, &base, &start, progress)));
     check("choosing a method", &work);
     let seen = Observations::of(&set, &base, false, &Unwatched).unwrap();
     let method = Method::Psd(PsdParams::default());

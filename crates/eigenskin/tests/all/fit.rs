@@ -45,7 +45,7 @@ fn settings_go_through_json() {
         Wanted::default(),
         Wanted::This(ParameterizationParams { parts: Some(2), ..ParameterizationParams::default() }.into()),
         Wanted::This(PsdParams { prototypes, ..PsdParams::default() }.into()),
-        Wanted::Best { start, budget_is_given: true },
+        Wanted::Best { start },
     ] {
         let settings = FitSettings {
             method,
@@ -122,13 +122,16 @@ fn limits_are_met() {
 #[test]
 fn the_best_method_is_found() {
     let set = examples(&character());
-    let method = Wanted::Best { start: EigenSkinParams::default(), budget_is_given: true };
+    let method = Wanted::Best { start: EigenSkinParams::default() };
     let settings = FitSettings { method, ..FitSettings::default() };
     let outcome = job(set.clone(), settings.clone()).run(&Unwatched).unwrap();
     let choice = outcome.choice.as_ref().unwrap();
-    assert_eq!((&outcome.method, outcome.most_components), (&choice.method, choice.most_components));
+    assert_eq!((&outcome.method, outcome.most_components), (&choice.method, None));
     let told = serde_json::to_value(&outcome).unwrap();
-    assert_eq!(told["auto"]["chosen"], choice.tried[choice.chosen].candidate.name());
+    assert_eq!(told["auto"]["chosen"], choice.method.name());
+    let best = choice.best().unwrap();
+    assert!(choice.tried.iter().all(|trial| trial.left_out_error >= best.left_out_error));
+    assert!(best.left_out_error < 1.0 && best.standard_error < best.left_out_error && best.examples > 0);
     assert_eq!(told["auto"]["tried"].as_array().unwrap().len(), choice.tried.len());
 
     let error = job(set.select(&[0]).unwrap(), settings).run(&Unwatched).unwrap_err();

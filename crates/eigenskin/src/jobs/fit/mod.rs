@@ -96,10 +96,8 @@ pub enum Wanted {
     This(Method),
     /// the one that predicts left-out examples best
     Best {
-        /// what is wanted of EigenSkin
+        /// what is wanted of EigenSkin; its limit per vertex and its normals hold for all methods
         start: EigenSkinParams,
-        /// whether its budget may not be changed
-        budget_is_given: bool,
     },
 }
 
@@ -268,9 +266,7 @@ impl Fit {
         let (method, choice) = self.choose(&weighted, base, progress)?;
         let seen = Observations::of(&weighted, &base.base, method.allows_compromise(), progress)?;
         let within_limits = self.within_limits(&seen, &method, &set, progress)?;
-        let most_components = within_limits
-            .map(|allowed| allowed.components)
-            .or(choice.as_ref().and_then(|choice| choice.most_components));
+        let most_components = within_limits.map(|allowed| allowed.components);
         let fit = method::fit(&seen, &method, most_components, progress)?.with_input_rig(set.rig())?;
         drop(seen);
         let training = base.measure(&Arc::new(fit.model.clone()), &set, progress)?;
@@ -371,8 +367,8 @@ impl Fit {
     ) -> Result<(Method, Option<Choice>), FitJobError> {
         match &self.settings.method {
             Wanted::This(method) => Ok((method.clone(), None)),
-            Wanted::Best { start, budget_is_given } => {
-                let choice = choose_method(set, &base.base, start, *budget_is_given, progress)?;
+            Wanted::Best { start } => {
+                let choice = choose_method(set, &base.base, start, progress)?;
                 Ok((choice.method.clone(), Some(choice)))
             }
         }
