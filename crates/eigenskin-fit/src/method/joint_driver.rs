@@ -22,6 +22,8 @@ const MOST_CENTRES: usize = 256;
 
 /// A sample that is further from rest than another by this share of their distance lies beyond it.
 const BEYOND: f64 = 0.7;
+/// More samples than this are not chosen axis by axis.
+const MOST_OF_AXES: usize = 100;
 /// Lengths that differ by a smaller share are the same: rotations are a curved space.
 const STRAIGHT: f64 = 0.1;
 
@@ -136,10 +138,13 @@ impl JointSettings {
     }
 
     /// Whether some sample is the fourth corner of a parallelogram over rest and two others: the joint turns about two
-    /// axes at once.
+    /// axes at once. So many samples that nobody chose them axis by axis count as such.
     fn have_corners(&self) -> bool {
         let distance = |a: usize, b: usize| self.samples.distance(a, b);
         let count = self.samples.count();
+        if count > MOST_OF_AXES {
+            return true;
+        }
         let is_corner = |a: usize, b: usize, corner: usize| {
             let allowed = STRAIGHT * distance(0, corner);
             (distance(a, corner) - distance(0, b)).abs() <= allowed
