@@ -1,6 +1,7 @@
 //! How long fitting takes: the built-in hand with the paper's two triangle counts and its number of
 //! poses. Times are of this machine and moment; what can be compared is the ratio to evaluating the
-//! model once in each of the poses, on one thread.
+//! model once in each of the poses, on one thread. And how long choosing the method takes, as a ratio to the
+//! plain fit that it is for.
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and may fail")]
 
 use std::sync::Arc;
@@ -13,9 +14,14 @@ use eigenskin_core::evaluate::Evaluator;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::glam::Vec3;
 use eigenskin_core::progress::Unwatched;
-use eigenskin_fit::method::{EigenSkinParams, fit_examples};
+use eigenskin_fit::method::{ChoiceParams, EigenSkinParams, Method, choose_method, fit_examples};
 
 fn main() {
+    fit_and_evaluate();
+    choose_and_fit();
+}
+
+fn fit_and_evaluate() {
     println!("triangles  vertices  poses      fit  evaluating all poses  fit / evaluating");
     for triangles in [13_976, 55_904] {
         let set = examples(&hand(triangles).unwrap());
@@ -42,6 +48,27 @@ fn main() {
             fit.as_secs_f64(),
             evaluate.as_secs_f64(),
             fit.as_secs_f64() / evaluate.as_secs_f64(),
+        );
+    }
+}
+
+fn choose_and_fit() {
+    println!("vertices  poses  of many joints  patches  with the choice  ratio");
+    for (triangles, many_joints) in [(13_976, 0), (13_976, 24), (13_976, 120), (3_494, 24)] {
+        let character = hand(triangles).unwrap();
+        let poses =
+            character.single_joint_poses(4).into_iter().chain(character.multi_joint_poses(many_joints, 1));
+        let set = SweptSkin::new(&character).examples(poses).unwrap();
+        let (base, wanted) = (Base::default(), ChoiceParams::default());
+        let fit = |method: &Method| drop(fit_examples(&set, &base, method, &Unwatched).unwrap());
+        let plain = best_of(3, || fit(&Method::default()));
+        let chosen = best_of(3, || fit(&choose_method(&set, &base, &wanted, &Unwatched).unwrap().method));
+        let (plain, chosen) = (plain.as_secs_f64(), chosen.as_secs_f64());
+        println!(
+            "{:>8}  {:>5}  {many_joints:>14}  {plain:>5.2} s  {chosen:>13.2} s  {:>5.2}",
+            set.rig().vertex_count(),
+            set.len(),
+            chosen / plain,
         );
     }
 }

@@ -10,7 +10,7 @@ use eigenskin::example_source::{ExampleSource, ExampleSourceError, Examples};
 use eigenskin::frame_slice::FrameSlice;
 use eigenskin::gltf::Orientation;
 use eigenskin::jobs::fit::{Fit, FitInputs, FitJobError, FitOutcome, FitSettings, ManyModels};
-use eigenskin::method::{Allowed, Choice, ErrorLimit, FitError, Limits, SizeLimit, Trial};
+use eigenskin::method::{Allowed, ErrorLimit, Limits, SizeLimit};
 use eigenskin::report::page::LengthUnit;
 use eigenskin::reports::{self, FitPage, PageStyle, fit_report};
 use eigenskin::rig_source::RigSource;
@@ -28,7 +28,7 @@ use crate::{inverted, painter, rigs, spread};
 /// Learn a model from a rig and example shapes
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit body.glb --examples motion.npz -o model.glb --method parameterization --signals 12\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method auto\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --solve-weights\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
+    after_help = "Examples:\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --per-vertex 10\n  eigenskin fit hand.glb --clip poses --obj sculpts/ -o model.glb\n  eigenskin fit hand.glb --sculpts sculpts.glb -o model.glb\n  eigenskin fit arm.glb --sculpts sculpts.glb -o model.glb --method psd --radius elbow=0.6\n  eigenskin fit face.glb --examples faces.glb -o model.glb --method psd --max-targets 32\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method weighted-psd --prototypes 6\n  eigenskin fit body.glb --examples motion.npz -o model.glb --method parameterization --signals 12\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --method patches\n  eigenskin fit hand.glb --examples poses.glb -o model.glb --solve-weights\n\nThe result is a plain GLB: morph targets, skin, drivers in its extras."
 )]
 pub struct Args {
     /// The rigged character: .glb, .gltf or .npz
@@ -236,12 +236,11 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
         FitJobError::SeveralBases { .. } | FitJobError::DeformersOnDisk { .. } => "--base",
         FitJobError::Base(BaseError::Program { .. }) => "--base FILE.toml",
         FitJobError::ManyModelsThroughProgram => {
-            "leave out --method auto, --leave-one-out, --max-error, --max-targets and --max-bytes"
+            "leave out --leave-one-out, --max-error, --max-targets and --max-bytes"
         }
         FitJobError::NeedsMemory { what: ManyModels::Weights } => {
             "eigenskin weights --frames ::100 first, then fit the rig that it writes without --solve-weights"
         }
-        FitJobError::NeedsMemory { what: ManyModels::Method } => "--method NAME, or --frames ::100",
         FitJobError::NeedsMemory { what: ManyModels::LeaveOneOut } => {
             "leave out --leave-one-out, or --frames ::100"
         }
@@ -249,7 +248,6 @@ fn in_options(error: FitJobError, inputs: &FitInputs) -> anyhow::Error {
             "leave out --max-error, --max-bytes and, except for pose space deformation, --max-targets, or --frames ::100"
         }
         FitJobError::PsdNeedsLimit => "--max-targets N, or --frames ::100",
-        FitJobError::Learn(FitError::NothingToLeaveOut { .. }) => "--method NAME",
         FitJobError::LimitBelowRig { limit: SizeLimit::Targets(_), .. } => "--max-targets",
         FitJobError::LimitBelowRig { limit: SizeLimit::Bytes(_), .. } => "--max-bytes",
         FitJobError::Source(ExampleSourceError::NotStreamable { .. }) => {
@@ -321,7 +319,7 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
         solved_weights::print(output, solved, params.influences);
     }
     if let Some(choice) = &outcome.choice {
-        print_choice(output, choice);
+        summary::print_choice(output, choice);
     }
     if let Some(found) = outcome.within_limits {
         print_limits(output, found, args.limits);
@@ -344,22 +342,6 @@ fn print_outcome(output: &Output, args: &Args, job: &Fit, outcome: &FitOutcome) 
             output.item("", words);
         }
     }
-}
-
-fn print_choice(output: &Output, choice: &Choice) {
-    let share = |trial: &Trial| format!("{:.3} ± {:.3}", trial.left_out_error, trial.standard_error);
-    if let Some(best) = choice.best() {
-        let examples = counted(best.examples, "example", "examples");
-        let left = share(best);
-        output.item(
-            "auto",
-            format!("{}: {left} of plain skinning's error on {examples} left out", choice.chosen),
-        );
-    }
-    let others = choice.tried.iter().filter(|trial| trial.method != choice.chosen);
-    let others: Vec<String> = others.map(|trial| format!("{} {}", trial.method, share(trial))).collect();
-    let others = if others.is_empty() { "none".to_string() } else { others.join(", ") };
-    output.item("", format!("others: {others}"));
 }
 
 fn print_limits(output: &Output, found: Allowed, limits: LimitArgs) {

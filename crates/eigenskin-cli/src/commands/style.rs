@@ -10,7 +10,7 @@ use eigenskin::jobs::fit::{FitSettings, Wanted};
 use eigenskin::jobs::style::{
     OpenedSet, Style, StyleInputs, StyleJobError, StyleOutcome, StyleSettings, StyleWarning,
 };
-use eigenskin::method::{Method, PatchesParams};
+use eigenskin::method::ChoiceParams;
 use eigenskin::skinning::BaseSkinning;
 use eigenskin::style::{ChosenBy, Form, MatchedBy, Regions, Space, SpaceChoice, StyleParams};
 
@@ -123,9 +123,9 @@ impl Args {
             instead: "an example set".to_string(),
         };
         check_options(&[of_model])?;
-        let default = PatchesParams::default();
+        let default = ChoiceParams::default();
         let per_vertex = self.per_vertex.unwrap_or(default.per_vertex);
-        let method = Wanted::This(Method::Patches(PatchesParams { per_vertex, ..default }));
+        let method = Wanted::Best(ChoiceParams { per_vertex, ..default });
         Ok(self.model.then(|| FitSettings { method, ..FitSettings::default() }))
     }
 }
@@ -149,6 +149,9 @@ pub fn run(args: &Args, quiet: bool) -> Result<()> {
     print(&output, &outcome);
     let size = outcome.write(&args.output)?;
     if let Some(model) = &outcome.model {
+        if let Some(choice) = &model.choice {
+            summary::print_choice(&output, choice);
+        }
         summary::print(&output, model);
     }
     output.item("wrote", format!("{} ({})", args.output.display(), bytes(size)));

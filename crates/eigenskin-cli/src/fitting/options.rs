@@ -7,7 +7,7 @@ use eigenskin::driver::Kernel;
 use eigenskin::drivers::{KernelChoice, RbfParams, Smoothing, TailChoice, Width};
 use eigenskin::examples::ExampleSet;
 use eigenskin::jobs::fit::Wanted;
-use eigenskin::method::{self, Budget, EigenSkinParams, ParameterizationParams, PsdParams};
+use eigenskin::method::{self, Budget, ChoiceParams, EigenSkinParams, ParameterizationParams, PsdParams};
 use eigenskin::supports::{Border, SupportParams};
 
 use super::parameterization_options::ParameterizationArgs;
@@ -19,7 +19,7 @@ use super::works_with::{Method, OfMethods, WorksWith, check_method, check_option
 #[derive(clap::Args)]
 pub struct MethodArgs {
     /// How to learn
-    #[arg(long, value_enum, default_value = "patches", help_heading = "Learning")]
+    #[arg(long, value_enum, default_value = "auto", help_heading = "Learning")]
     method: Method,
     /// Radial function between poses: gaussian, exponential (the EigenSkin paper's), linear, cubic,
     /// quintic, thin-plate, multiquadric, inverse-multiquadric or wendland-c2. For eigenskin, psd, weighted-psd and
@@ -105,7 +105,9 @@ impl MethodArgs {
         if self.method != Method::Auto {
             return Ok(Wanted::This(method));
         }
-        Ok(Wanted::Best { start: self.eigenskin_params() })
+        let default = ChoiceParams::default();
+        let per_vertex = self.eigenskin.per_vertex.unwrap_or(default.per_vertex);
+        Ok(Wanted::Best(ChoiceParams { per_vertex, normals: !self.no_normals }))
     }
 
     /// Refuses names that the rig or the examples do not have.

@@ -2,7 +2,9 @@
 
 use eigenskin::examples::MergedExample;
 use eigenskin::jobs::fit::FitOutcome;
-use eigenskin::method::{Budget, EigenSkinParams, EigenSkinReport, Learnt, Method, PatchesReport};
+use eigenskin::method::{
+    Budget, Choice, EigenSkinParams, EigenSkinReport, Learnt, Method, NotCompared, PatchesReport, Trial,
+};
 use eigenskin::metrics::Evaluation;
 use eigenskin::model::Model;
 
@@ -39,6 +41,29 @@ pub fn print(output: &Output, outcome: &FitOutcome) {
     for warning in outcome.warnings() {
         output.warning(warning);
     }
+}
+
+/// Which method learnt, and how the others did.
+pub fn print_choice(output: &Output, choice: &Choice) {
+    let share = |trial: &Trial| format!("{:.3} ± {:.3}", trial.left_out_error, trial.standard_error);
+    if let Some(why) = choice.not_compared {
+        let why = match why {
+            NotCompared::FewExamples => "too few examples to compare methods by leaving some out",
+            NotCompared::OtherProgram => "comparing methods takes too long through another program",
+        };
+        output.item("method", format!("{}: {why}", choice.chosen));
+        return;
+    }
+    let Some(best) = choice.best() else { return };
+    let left_out = counted(best.examples, "example", "examples");
+    let what = format!("of plain skinning's error on {left_out} left out");
+    output.item("method", format!("{}: {} {what}", choice.chosen, share(best)));
+    let others = || choice.tried.iter().filter(|trial| trial.method != choice.chosen);
+    let errors: Vec<String> = others().map(|trial| format!("{} {}", trial.method, share(trial))).collect();
+    let errors = if errors.is_empty() { "none".to_string() } else { errors.join(", ") };
+    let is_behind = others().any(|trial| trial.left_out_error < best.left_out_error);
+    let sure = if is_behind { ", none clearly better" } else { "" };
+    output.item("", format!("others: {errors} (each learnt from {}{sure})", best.learnt_from));
 }
 
 /// How well patches are shown and predicted.

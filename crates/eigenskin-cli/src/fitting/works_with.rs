@@ -16,7 +16,7 @@ pub enum Method {
     WeightedPsd,
     /// few signals per part of the skin, interpolated over the joints that drive it
     Parameterization,
-    /// tries all methods, then kernels, smoothing and budgets, and takes what predicts left-out examples best
+    /// the one of these that predicts left-out examples best; patches for fewer than six examples
     Auto,
 }
 

@@ -123,6 +123,18 @@ impl Fields {
         }
     }
 
+    /// Some of the examples, in memory.
+    pub(crate) fn select(&self, examples: &[usize]) -> Result<Self, StoreError> {
+        if self.is_empty() {
+            return Ok(self.clone());
+        }
+        let mut values = Vec::with_capacity(examples.len() * self.place_count);
+        for &example in examples {
+            values.extend_from_slice(&self.of(example)?);
+        }
+        Ok(Self::held(values, self.place_count))
+    }
+
     /// Other values of one example, `place`, in fields in memory; others stay as they are.
     pub(crate) fn replace_held(&mut self, example: usize, with: &[Vec3]) {
         if let Values::Held(values) = &mut self.values {

@@ -8,6 +8,7 @@ use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::rig::Rig;
 
+use super::fields::StoreError;
 use super::pulled_back::PullBackError;
 use super::set_displacements::{RestDisplacements, rest_displacements};
 
@@ -27,9 +28,6 @@ pub struct Observations {
     /// examples left out since they say nothing new
     pub merged: Vec<MergedExample>,
 }
-
-/// Examples × points of a large set: what a fit leaves of them, held for five folds, is a gigabyte.
-const LARGE: usize = 8 << 20;
 
 /// Why examples cannot be learnt from.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -55,6 +53,9 @@ impl From<PullBackError> for ObservationsError {
 }
 
 impl Observations {
+    /// Examples × points of a large set: what a fit leaves of them, held for five folds, is a gigabyte.
+    pub(crate) const LARGE: usize = 8 << 20;
+
     /// Of a set in memory. With `allow_compromise` (smoothing), equal poses may have different shapes.
     ///
     /// ```
@@ -84,9 +85,27 @@ impl Observations {
         })
     }
 
+    /// Some of the examples, held in memory.
+    pub fn select(&self, examples: &[usize]) -> Result<Self, StoreError> {
+        let displacements = &self.displacements;
+        Ok(Self {
+            rig: self.rig.clone(),
+            names: examples.iter().map(|&example| self.names[example].clone()).collect(),
+            poses: examples.iter().map(|&example| self.poses[example].clone()).collect(),
+            base: self.base.clone(),
+            displacements: RestDisplacements {
+                points: displacements.points.clone(),
+                positions: displacements.positions.select(examples)?,
+                normals: displacements.normals.select(examples)?,
+                residuals: examples.iter().map(|&e| displacements.residuals[e].clone()).collect(),
+            },
+            merged: Vec::new(),
+        })
+    }
+
     /// Whether there is so much that fits leave out searches which look at all of it again and again.
     pub fn is_large(&self) -> bool {
-        self.len() * self.displacements.points.group_count() > LARGE
+        self.len() * self.displacements.points.group_count() > Self::LARGE
     }
 
     /// Number of examples.

@@ -16,3 +16,4 @@ pub use rbf::{
 };
 pub(crate) use rbf::{MANY, Targets, fit_targets};
 pub use samples::Samples;
+pub(crate) use widths::ENOUGH_TO_PREDICT;

@@ -56,6 +56,15 @@ pub(super) struct ShapeFromRest {
     pub times: usize,
 }
 
+/// A system with its widths, for any smoothing.
+pub(super) struct WithWidths<'s, 'a> {
+    system: &'s System<'a>,
+    /// `sample`, rest first
+    widths: Vec<f64>,
+    /// K, `centre × centre`
+    kernels: Matrix,
+}
+
 /// A system solved.
 #[derive(Debug, Clone)]
 pub(super) struct Solution {
@@ -156,30 +165,14 @@ impl<'a> System<'a> {
         2.0 * (self.kernel.value(0.0, width) - self.kernel.value(shape.range, width))
     }
 
+    /// With given widths (`sample`).
+    pub fn with_widths(&self, widths: Vec<f64>) -> WithWidths<'_, 'a> {
+        WithWidths { kernels: self.kernels(&widths), system: self, widths }
+    }
+
     /// With given widths (`sample`) and smoothing.
     pub fn solve(&self, widths: Vec<f64>, smoothing: f64) -> Solution {
-        let (count, terms, first) = (self.values.nrows(), self.tail_basis.ncols(), self.first());
-        let kernels = self.kernels(&widths);
-        // Smoothing is told for kernels that are 1 at their centres.
-        let unit = if self.shape.is_some() {
-            (0..count).map(|centre| kernels[(centre, centre)]).sum::<f64>() / count.max(1) as f64
-        } else {
-            1.0
-        };
-        let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
-            match (row < count, column < count) {
-                (true, true) if row == column && first + row != 0 => {
-                    kernels[(row, column)] + smoothing * unit
-                }
-                (true, true) => kernels[(row, column)],
-                (true, false) => self.tail_basis[(row, column - count)],
-                (false, true) => self.tail_basis[(column, row - count)],
-                (false, false) => 0.0,
-            }
-        });
-        let inverse = numeric::invert(&matrix);
-        let leave_one_out = root_mean_square(&self.left_out_errors(&inverse.matrix));
-        Solution { widths, smoothing, inverse: inverse.matrix, condition: inverse.condition, leave_one_out }
+        self.with_widths(widths).solve(smoothing)
     }
 
     /// Left-out errors without refitting, e_k = c_k / (M⁻¹)_kk, of own examples only: an anchor that is left
@@ -198,22 +191,6 @@ impl<'a> System<'a> {
             // A tail that alone interpolates has c = 0 and pivot 0: it says nothing about itself.
             if pivot == 0.0 { 0.0 } else { coefficients[(example, number)] / pivot }
         })
-    }
-
-    /// The largest error of the numbers judged by, at any sample, as a share of the largest of them.
-    pub fn miss(&self, solution: &Solution) -> f64 {
-        let count = self.judged_by.nrows();
-        let unknowns = solution.inverse.get(.., ..count) * &self.judged_by;
-        let found = self.kernels(&solution.widths) * unknowns.get(..count, ..)
-            + &self.tail_basis * unknowns.get(count.., ..);
-        let length = |row: usize, of: &dyn Fn(usize, usize) -> f64| {
-            (0..self.judged_by.ncols()).map(|number| of(row, number).powi(2)).sum::<f64>().sqrt()
-        };
-        let largest =
-            |of: &dyn Fn(usize, usize) -> f64| (0..count).map(|row| length(row, of)).fold(0.0, f64::max);
-        let size = largest(&|row, number| self.judged_by[(row, number)]);
-        let off = largest(&|row, number| self.judged_by[(row, number)] - found[(row, number)]);
-        if size > 0.0 { off / size } else { 0.0 }
     }
 
     /// The driver of the targets.
@@ -264,6 +241,56 @@ impl<'a> System<'a> {
             },
             clamp: Clamp::None,
         }
+    }
+}
+
+impl WithWidths<'_, '_> {
+    /// With so much smoothing.
+    pub fn solve(&self, smoothing: f64) -> Solution {
+        let Self { system, widths, kernels } = self;
+        let (count, terms, first) = (system.values.nrows(), system.tail_basis.ncols(), system.first());
+        // Smoothing is told for kernels that are 1 at their centres.
+        let unit = if system.shape.is_some() {
+            (0..count).map(|centre| kernels[(centre, centre)]).sum::<f64>() / count.max(1) as f64
+        } else {
+            1.0
+        };
+        let matrix = Matrix::from_fn(count + terms, count + terms, |row, column| {
+            match (row < count, column < count) {
+                (true, true) if row == column && first + row != 0 => {
+                    kernels[(row, column)] + smoothing * unit
+                }
+                (true, true) => kernels[(row, column)],
+                (true, false) => system.tail_basis[(row, column - count)],
+                (false, true) => system.tail_basis[(column, row - count)],
+                (false, false) => 0.0,
+            }
+        });
+        let inverse = numeric::invert(&matrix);
+        Solution {
+            widths: widths.clone(),
+            smoothing,
+            leave_one_out: root_mean_square(&system.left_out_errors(&inverse.matrix)),
+            inverse: inverse.matrix,
+            condition: inverse.condition,
+        }
+    }
+
+    /// The largest error of the numbers judged by, at any sample, as a share of the largest of them.
+    pub fn miss(&self, solution: &Solution) -> f64 {
+        let judged_by = &self.system.judged_by;
+        let count = judged_by.nrows();
+        let unknowns = solution.inverse.get(.., ..count) * judged_by;
+        let found =
+            &self.kernels * unknowns.get(..count, ..) + &self.system.tail_basis * unknowns.get(count.., ..);
+        let length = |row: usize, of: &dyn Fn(usize, usize) -> f64| {
+            (0..judged_by.ncols()).map(|number| of(row, number).powi(2)).sum::<f64>().sqrt()
+        };
+        let largest =
+            |of: &dyn Fn(usize, usize) -> f64| (0..count).map(|row| length(row, of)).fold(0.0, f64::max);
+        let size = largest(&|row, number| judged_by[(row, number)]);
+        let off = largest(&|row, number| judged_by[(row, number)] - found[(row, number)]);
+        if size > 0.0 { off / size } else { 0.0 }
     }
 }
 
@@ -396,11 +423,12 @@ mod tests {
     fn rest_stays_exact_under_smoothing() {
         let (samples, targets) = (samples(), targets(&VALUES, 3));
         for system in systems(&samples, &targets) {
-            let solution = system.solve(vec![0.5; 6], 0.1);
+            let with_widths = system.with_widths(vec![0.5; 6]);
+            let solution = with_widths.solve(0.1);
             let mut found = [1.0; 2];
             samples.evaluate(&system.driver(&solution), 0, &mut found);
             assert!(found.iter().all(|value| value.abs() < 1e-12), "{found:?}");
-            assert!(system.miss(&solution) > 1e-3);
+            assert!(with_widths.miss(&solution) > 1e-3);
         }
     }
 }

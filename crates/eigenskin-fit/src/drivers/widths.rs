@@ -29,10 +29,10 @@ use super::rbf::{
     INTERPOLATING, KernelChoice, MANY, RbfError, RbfParams, SMOOTHINGS, Smoothing, TailChoice, Targets,
 };
 use super::samples::{Samples, evaluate_repeated};
-use super::system::{ShapeFromRest, Solution, System};
+use super::system::{ShapeFromRest, Solution, System, WithWidths};
 
 /// With fewer own examples, rules choose: left-out errors of so few are noise.
-const ENOUGH_TO_PREDICT: usize = 6;
+pub(crate) const ENOUGH_TO_PREDICT: usize = 6;
 /// Weights of examples stay above this between samples where only controls move.
 const LOWEST_WEIGHT: f64 = -0.1;
 /// Widths of the rules, as shares of the range.
@@ -219,15 +219,19 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Solved with one width, with the least smoothing on top that f64 needs; none if examples are missed then.
-    fn within_reach(&self, system: &System<'_>, width: f64, smoothing: f64) -> Option<Solution> {
-        let widths = self.targets.with_radii(vec![width; self.samples.count()]);
-        let plain = system.solve(widths.clone(), smoothing);
+    /// One width for all.
+    fn with_width<'s, 't>(&self, system: &'s System<'t>, width: f64) -> WithWidths<'s, 't> {
+        system.with_widths(self.targets.with_radii(vec![width; self.samples.count()]))
+    }
+
+    /// Solved with the least smoothing on top that f64 needs; none if examples are missed then.
+    fn within_reach(system: &WithWidths<'_, '_>, smoothing: f64) -> Option<Solution> {
+        let plain = system.solve(smoothing);
         if plain.condition <= REACH {
             return Some(plain);
         }
         let more = LEAST_SMOOTHINGS.iter().filter(|&&more| more > smoothing);
-        let solutions = more.map(|&more| Solution { smoothing, ..system.solve(widths.clone(), more) });
+        let solutions = more.map(|&more| Solution { smoothing, ..system.solve(more) });
         let reached = { solutions }.find(|solution| solution.condition <= REACH)?;
         (smoothing > 0.0 || system.miss(&reached) <= MET).then_some(reached)
     }
@@ -235,40 +239,37 @@ impl Search<'_> {
     /// The width that predicts left-out examples best; where smoothing is left open and examples are many, also
     /// the smoothing.
     fn best_width(&self, system: &System<'_>, widths: &[f64]) -> Result<Solution, Cancelled> {
-        let exact = self.best_width_with(system, widths, self.smoothing)?;
-        if !(self.automatic && self.samples.count() > MANY) {
-            return Ok(exact);
-        }
-        let mut best: Option<Solution> = None;
-        for smoothing in SMOOTHINGS {
-            let next = self.best_width_with(system, widths, smoothing)?;
-            if best.as_ref().is_none_or(|best| next.leave_one_out < best.leave_one_out) {
-                best = Some(next);
-            }
-        }
-        Ok(best.filter(|best| best.leave_one_out < PAYS * exact.leave_one_out).unwrap_or(exact))
-    }
-
-    fn best_width_with(
-        &self,
-        system: &System<'_>,
-        widths: &[f64],
-        smoothing: f64,
-    ) -> Result<Solution, Cancelled> {
-        let solutions: Vec<Option<Solution>> = widths
+        let is_open = self.automatic && self.samples.count() > MANY;
+        let smoothings: Vec<f64> =
+            [self.smoothing].into_iter().chain(SMOOTHINGS.into_iter().filter(|_| is_open)).collect();
+        // Kernels are computed once per width. Inverses are large: only errors are kept.
+        let errors: Vec<Vec<Option<f64>>> = widths
             .par_iter()
             .map(|&width| {
-                self.progress.doing(INTERPOLATING)?;
-                Ok(self.within_reach(system, width, smoothing))
+                let system = self.with_width(system, width);
+                let error = |&smoothing: &f64| {
+                    self.progress.doing(INTERPOLATING)?;
+                    Ok(Self::within_reach(&system, smoothing).map(|solution| solution.leave_one_out))
+                };
+                smoothings.iter().map(error).collect::<Result<_, Cancelled>>()
             })
             .collect::<Result<_, Cancelled>>()?;
-        let best = solutions.into_iter().flatten().min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
-        Ok(best.unwrap_or_else(|| self.narrowest(system, widths, smoothing)))
+        let best = |place: usize| {
+            let reached = widths.iter().zip(&errors).filter_map(|(&width, of)| Some((width, of[place]?)));
+            let best = reached.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(width, _)| width);
+            let solution =
+                best.and_then(|width| Self::within_reach(&self.with_width(system, width), smoothings[place]));
+            solution.unwrap_or_else(|| self.narrowest(system, widths, smoothings[place]))
+        };
+        let exact = best(0);
+        let smoothed = (1..smoothings.len()).map(best);
+        let smoothed = smoothed.min_by(|a, b| a.leave_one_out.total_cmp(&b.leave_one_out));
+        Ok(smoothed.filter(|best| best.leave_one_out < PAYS * exact.leave_one_out).unwrap_or(exact))
     }
 
     fn narrowest(&self, system: &System<'_>, widths: &[f64], smoothing: f64) -> Solution {
         let narrowest = widths.iter().copied().fold(f64::INFINITY, f64::min);
-        system.solve(self.targets.with_radii(vec![narrowest; self.samples.count()]), smoothing)
+        self.with_width(system, narrowest).solve(smoothing)
     }
 
     /// The first of falling widths for which no weight of an own example falls below `allowed` between samples;
@@ -282,7 +283,8 @@ impl Search<'_> {
         let mut best: Option<(f64, Solution)> = None;
         for &width in widths {
             self.progress.doing(INTERPOLATING)?;
-            let Some(solution) = self.within_reach(system, width, self.smoothing) else { continue };
+            let with_width = self.with_width(system, width);
+            let Some(solution) = Self::within_reach(&with_width, self.smoothing) else { continue };
             let lowest = self.lowest_weight(system, &solution);
             if lowest >= allowed {
                 return Ok(solution);

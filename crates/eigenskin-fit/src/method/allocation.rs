@@ -133,18 +133,20 @@ impl<'a> Search<'a> {
         split((0..=most).rev().find(|&n| fits(n)).unwrap_or(0))
     }
 
+    /// The support whose next component takes most off the error, of those that may grow and are not `held`.
+    fn best_to_grow(&self, counts: &[usize], held: Option<usize>) -> Option<usize> {
+        let next = |support: usize| self.energies[support][counts[support]];
+        (0..counts.len())
+            .filter(|&support| Some(support) != held && self.can_grow(counts, support))
+            .max_by(|&a, &b| next(a).total_cmp(&next(b)).then(b.cmp(&a)))
+    }
+
     /// Grows supports while that is possible, best first.
     fn filled(&self, mut counts: Vec<usize>) -> Vec<usize> {
-        loop {
-            let best =
-                (0..counts.len()).filter(|&support| self.can_grow(&counts, support)).max_by(|&a, &b| {
-                    self.energies[a][counts[a]].total_cmp(&self.energies[b][counts[b]]).then(b.cmp(&a))
-                });
-            match best {
-                Some(support) => counts[support] += 1,
-                None => return counts,
-            }
+        while let Some(best) = self.best_to_grow(&counts, None) {
+            counts[best] += 1;
         }
+        counts
     }
 
     /// Exchanges components between supports as long as the error falls.
@@ -155,13 +157,11 @@ impl<'a> Search<'a> {
             let grown = (0..best.len())
                 .filter(|&support| best[support] < self.caps[support])
                 .map(|support| self.forced(best.clone(), support));
-            let shrunk = (0..best.len()).filter(|&support| best[support] > 0).map(|support| {
-                let mut counts = best.clone();
-                counts[support] -= 1;
-                self.filled_but(counts, support)
-            });
+            let exchanged = (0..best.len())
+                .filter(|&support| best[support] > 0)
+                .flat_map(|support| self.exchanged(&best, support));
             let mut next: Option<(f64, Vec<usize>)> = None;
-            for counts in grown.chain(shrunk) {
+            for counts in grown.chain(exchanged) {
                 self.progress.doing("allocating components")?;
                 let energy = self.energy(&counts);
                 if next.as_ref().is_none_or(|next| next.0 < energy) {
@@ -209,19 +209,21 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Like `filled`, but `held` gets the freed place back only after all others have tried.
-    fn filled_but(&self, mut counts: Vec<usize>, held: usize) -> Vec<usize> {
-        loop {
-            let best = (0..counts.len())
-                .filter(|&support| support != held && self.can_grow(&counts, support))
-                .max_by(|&a, &b| {
-                    self.energies[a][counts[a]].total_cmp(&self.energies[b][counts[b]]).then(b.cmp(&a))
-                });
-            match best {
-                Some(support) => counts[support] += 1,
-                None => return self.filled(counts),
+    /// One component less for `support`; each of the others that can take the place takes it once, then all others as
+    /// long as they can, and `support` last.
+    fn exchanged(&self, counts: &[usize], support: usize) -> Vec<Vec<usize>> {
+        let mut freed = counts.to_vec();
+        freed[support] -= 1;
+        let firsts = (0..freed.len()).filter(|&first| first != support && self.can_grow(&freed, first));
+        let filled_from = |first: usize| {
+            let mut counts = freed.clone();
+            counts[first] += 1;
+            while let Some(best) = self.best_to_grow(&counts, Some(support)) {
+                counts[best] += 1;
             }
-        }
+            self.filled(counts)
+        };
+        firsts.map(filled_from).collect()
     }
 }
 
@@ -230,6 +232,7 @@ mod tests {
     use super::*;
     use eigenskin_core::progress::Unwatched;
     use proptest::prelude::*;
+    use proptest::strategy::ValueTree;
 
     fn allocate(energies: &[Vec<f64>], supports: &[&[u32]], points: usize, budget: &Budget) -> Vec<usize> {
         super::allocate(energies, supports, points, budget, &Unwatched).unwrap()
@@ -264,12 +267,15 @@ mod tests {
         assert_eq!(of(Some(0), None, None), [0, 0]);
     }
 
+    /// `support` → energies, `support` → points, number of points, limit per point
+    type Problem = (Vec<Vec<f64>>, Vec<Vec<u32>>, usize, usize);
+
     prop_compose! {
         fn problem()(supports in 1usize..6, points in 1usize..6)(
             energies in prop::collection::vec(prop::collection::vec(0.01f64..10.0, 0..4), supports),
             cover in prop::collection::vec(prop::collection::vec(any::<bool>(), points), supports),
             limit in 0usize..6,
-        ) -> (Vec<Vec<f64>>, Vec<Vec<u32>>, usize, usize) {
+        ) -> Problem {
             let energies = energies.into_iter().map(|mut e: Vec<f64>| { e.sort_by(|a, b| b.total_cmp(a)); e }).collect();
             let points = cover[0].len();
             let supports = cover.into_iter().map(|c| (0..points as u32).filter(|&p| c[p as usize]).collect()).collect();
@@ -277,33 +283,72 @@ mod tests {
         }
     }
 
-    proptest! {
-        /// Never over the limit, never worse than the equal split, and against all allocations
-        /// tried one by one: within a tenth of the best.
-        #[test]
-        fn feasible_and_no_worse_than_equal((energies, supports, points, limit) in problem()) {
-            let covers: Vec<&[u32]> = supports.iter().map(Vec::as_slice).collect();
-            let budget = Budget { per_vertex: Some(limit), per_joint: None, total: None };
-            let counts = allocate(&energies, &covers, points, &budget);
-            let load = |counts: &[usize], point: u32| -> usize {
-                covers.iter().zip(counts).filter(|(c, _)| c.contains(&point)).map(|(_, &n)| n).sum()
+    fn is_feasible((_, supports, points, limit): &Problem, counts: &[usize]) -> bool {
+        (0..*points as u32).all(|point| {
+            let covering = supports.iter().zip(counts).filter(|(support, _)| support.contains(&point));
+            covering.map(|(_, &count)| count).sum::<usize>() <= *limit
+        })
+    }
+
+    fn allocated((energies, supports, points, limit): &Problem) -> Vec<usize> {
+        let supports: Vec<&[u32]> = supports.iter().map(Vec::as_slice).collect();
+        let budget = Budget { per_vertex: Some(*limit), per_joint: None, total: None };
+        allocate(energies, &supports, *points, &budget)
+    }
+
+    /// The most energy of all allocations, tried one by one.
+    fn optimum(problem: &Problem) -> f64 {
+        let energies = &problem.0;
+        let combinations: usize = energies.iter().map(|e| e.len() + 1).product();
+        let candidate = |mut code: usize| -> Vec<usize> {
+            let count = |e: &Vec<f64>| {
+                let count = code % (e.len() + 1);
+                code /= e.len() + 1;
+                count
             };
-            let feasible = |counts: &[usize]| (0..points as u32).all(|p| load(counts, p) <= limit);
-            prop_assert!(feasible(&counts));
-            let most = (0..points as u32).map(|p| covers.iter().filter(|c| c.contains(&p)).count()).max().unwrap_or(0);
+            energies.iter().map(count).collect()
+        };
+        let feasible = (0..combinations).map(candidate).filter(|counts| is_feasible(problem, counts));
+        feasible.map(|counts| total(energies, &counts)).fold(0.0, f64::max)
+    }
+
+    proptest! {
+        /// Never over the limit, never worse than the equal split.
+        #[test]
+        fn feasible_and_no_worse_than_equal(problem in problem()) {
+            let counts = allocated(&problem);
+            prop_assert!(is_feasible(&problem, &counts));
+            let (energies, supports, points, limit) = &problem;
+            let covering = |p: u32| supports.iter().filter(|c| c.contains(&p)).count();
+            let most = (0..*points as u32).map(covering).max().unwrap_or(0);
             if let Some(n) = limit.checked_div(most) {
                 let equal: Vec<usize> = energies.iter().map(|e| e.len().min(n)).collect();
-                prop_assert!(total(&energies, &counts) >= total(&energies, &equal) - 1e-9);
+                prop_assert!(total(energies, &counts) >= total(energies, &equal) - 1e-9);
             }
-            let mut best: f64 = 0.0;
-            let combinations: usize = energies.iter().map(|e| e.len() + 1).product();
-            for mut code in 0..combinations {
-                let candidate: Vec<usize> = energies.iter().map(|e| { let n = code % (e.len() + 1); code /= e.len() + 1; n }).collect();
-                if feasible(&candidate) {
-                    best = best.max(total(&energies, &candidate));
-                }
-            }
-            prop_assert!(total(&energies, &counts) >= 0.9 * best);
         }
+    }
+
+    /// The search has no guarantee, but of 4,000 problems, always the same ones, it misses the best allocation in
+    /// less than one of a hundred, and by less than a tenth.
+    #[test]
+    fn mostly_the_best_of_all_allocations() {
+        let mut runner = proptest::test_runner::TestRunner::deterministic();
+        let mut missed = 0;
+        for _ in 0..4000 {
+            let problem = problem().new_tree(&mut runner).unwrap().current();
+            let (found, best) = (total(&problem.0, &allocated(&problem)), optimum(&problem));
+            assert!(found >= 0.9 * best, "{found} of {best}: {problem:?}");
+            missed += usize::from(found < best - 1e-9);
+        }
+        assert!(missed < 40, "{missed} of 4,000");
+    }
+
+    /// One large support makes room for two that it excludes, of which neither alone is worth it.
+    #[test]
+    fn one_component_is_exchanged_for_two() {
+        let energies = vec![vec![7.2], vec![9.9], vec![9.1, 7.7], vec![7.1]];
+        let supports: [&[u32]; 4] = [&[0, 1], &[0, 1, 2], &[1, 2], &[0, 2]];
+        let budget = Budget { per_vertex: Some(2), per_joint: None, total: None };
+        assert_eq!(allocate(&energies, &supports, 3, &budget), [1, 0, 1, 1]);
     }
 }

@@ -21,14 +21,6 @@ pub enum FitError {
     /// No example moves anything.
     #[error("no example moves a joint other than the root, or a control; pose the character in the examples")]
     NothingMoves,
-    /// Too few examples to choose a method by.
-    #[error(
-        "a method is chosen by leaving out examples, of which there are {examples}; name a method, or give more examples"
-    )]
-    NothingToLeaveOut {
-        /// examples there are
-        examples: usize,
-    },
     /// Coordinates, signals or weights cannot be interpolated exactly.
     #[error(
         "{of}: the poses of {first:?} and {second:?} are too close for exact interpolation (condition {condition:.1e}); leave one out, or allow some smoothing such as 0.001"

@@ -28,7 +28,7 @@ use eigenskin_core::rig::{Rig, RigError};
 pub use allocation::Budget;
 pub(crate) use allocation::allocate;
 pub use budget::{Allowed, BudgetError, ErrorLimit, Limits, SizeLimit, WrittenSize, components_within};
-pub use choice::{Choice, Trial, choose_method};
+pub use choice::{Choice, ChoiceParams, NotCompared, Trial, choose_method, examples_that_race};
 pub use eigenskin::{EigenSkinParams, EigenSkinReport, JointReport};
 pub use error::{FitError, Interpolated};
 pub(crate) use isometric::isometric_coordinates;

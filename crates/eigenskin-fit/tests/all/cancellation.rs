@@ -18,9 +18,9 @@ use eigenskin_fit::baselines::{add_leave_one_out, learnt_baselines, psd_baseline
 use eigenskin_fit::displacements::black_box::{InversionParams, invert};
 use eigenskin_fit::displacements::{Observations, ObservationsError};
 use eigenskin_fit::method::{
-    BudgetError, DeltaSpace, EigenSkinParams, FitError, IcaParams, Limits, Method, ParameterizationParams,
-    PatchesParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize, choose_method, components_within,
-    fit, fit_examples,
+    BudgetError, ChoiceParams, DeltaSpace, EigenSkinParams, FitError, IcaParams, Limits, Method,
+    ParameterizationParams, PatchesParams, PrototypeParams, PsdParams, SignalBasis, WrittenSize,
+    choose_method, components_within, fit, fit_examples,
 };
 use eigenskin_fit::metrics::{evaluate_against, evaluate_each, leave_one_out};
 use eigenskin_fit::mirror::{Mirror, MirrorError, MirrorParams, MirrorPlane};
@@ -164,8 +164,8 @@ fn fits_stop_at_any_step() {
 fn choices_and_budgets_stop_at_any_step() {
     let set = layered();
     let base = Base::default();
-    let start = EigenSkinParams::default();
-    let work: Work = Box::new(|progress| end(choose_method(&set, &base, &start, progress)));
+    let wanted = ChoiceParams::default();
+    let work: Work = Box::new(|progress| end(choose_method(&set, &base, &wanted, progress)));
     check("choosing a method", &work);
     let seen = Observations::of(&set, &base, false, &Unwatched).unwrap();
     let method = Method::Psd(PsdParams::default());

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use eigenskin::example_source::ExampleSource;
+use eigenskin::jobs::fit::{Fit, FitInputs, FitJobError, FitSettings, ManyModels, Wanted};
 use eigenskin::large_set::{FrameFile, shape_bytes};
 use eigenskin::large_set::{LargeSet, LargeSetError, Scratch};
 use eigenskin_characters::{arm, truth::true_shape};
@@ -15,7 +17,7 @@ use eigenskin_core::progress::{Cancelled, Progress, Step, Unwatched};
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::Observations;
 use eigenskin_fit::method::{
-    EigenSkinParams, Method, ParameterizationParams, PatchesParams, PrototypeParams, PsdParams, fit,
+    EigenSkinParams, Limits, Method, ParameterizationParams, PatchesParams, PrototypeParams, PsdParams, fit,
 };
 use eigenskin_io::vertex_cache::{write_mdd, write_pc2};
 use eigenskin_io::{examples_from_clip, read_cache};
@@ -24,15 +26,19 @@ use crate::support::compare::furthest;
 use crate::support::numpy::{npy, write_npz};
 use crate::support::scene::{Scene, reordered, shuffled};
 
-/// Poses of one joint and of several, and others to look at.
-fn scene() -> (Scene, Vec<Pose>) {
+/// Poses of one joint and so many of several, and others to look at.
+fn scene_of(many_joints: usize) -> (Scene, Vec<Pose>) {
     let character = arm(900).unwrap();
     let mut poses = character.single_joint_poses(3);
-    poses.extend(character.multi_joint_poses(24, 5));
+    poses.extend(character.multi_joint_poses(many_joints, 5));
     let poses: Vec<Pose> = poses.into_iter().map(|named| named.pose).collect();
     let shapes = poses.iter().map(|pose| true_shape(&character, pose)).collect();
     let others = character.multi_joint_poses(5, 99).into_iter().map(|named| named.pose).collect();
     (Scene::new(character.rig.clone(), poses, shapes), others)
+}
+
+fn scene() -> (Scene, Vec<Pose>) {
+    scene_of(24)
 }
 
 fn large(scene: &Scene, path: &Path, scratch: &Scratch) -> LargeSet {
@@ -205,6 +211,56 @@ fn an_interrupted_run_goes_on() {
     let steps = Mutex::new(Vec::new());
     assert!(furthest(&fitted(&whole, &steps).unwrap(), &expected) > 0.0);
     assert_eq!(steps.into_inner().unwrap(), [0, 32, count]);
+}
+
+/// The job, from files: methods race on some of the shapes; what needs all of them in memory is refused at once.
+#[test]
+fn methods_race_on_disk_and_what_needs_memory_is_refused() {
+    let (scene, _) = scene_of(70);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    eigenskin_io::write_rig(path("rig.glb"), &scene.file).unwrap();
+    write_pc2(path("shapes.pc2"), &scene.frames(), 0.0, 1.0).unwrap();
+    let cache = ExampleSource::Cache { path: path("shapes.pc2"), clip: "poses".to_string(), rest_frame: 0 };
+    let open = |on_disk: bool, settings: FitSettings| {
+        let scratch = path("scratch");
+        let inputs = FitInputs { on_disk, scratch, ..FitInputs::new(path("rig.glb"), cache.clone()) };
+        Fit::open(&inputs, settings).unwrap()
+    };
+    let choice = |on_disk| open(on_disk, FitSettings::default()).run(&Unwatched).unwrap().choice.unwrap();
+    let (on_disk, in_memory) = (choice(true), choice(false));
+    assert!(on_disk.tried.len() > 1);
+    assert_eq!(on_disk, in_memory);
+
+    let psd = Wanted::This(Method::Psd(PsdParams::default()));
+    let limits = Limits { targets: Some(20), ..Limits::default() };
+    let settings = |method: &Wanted, limits: &Limits, leave_one_out| FitSettings {
+        method: method.clone(),
+        limits: limits.clone(),
+        leave_one_out,
+        ..FitSettings::default()
+    };
+    let none = Limits::default();
+    let refused = |settings| open(true, settings).run(&StopAtOnce).unwrap_err();
+    assert!(matches!(refused(settings(&psd, &none, false)), FitJobError::PsdNeedsLimit));
+    for (settings, expected) in [
+        (settings(&Wanted::default(), &limits, false), ManyModels::Limits),
+        (settings(&psd, &Limits { error: Some(0.1), ..limits.clone() }, false), ManyModels::Limits),
+        (settings(&psd, &limits, true), ManyModels::LeaveOneOut),
+    ] {
+        assert!(matches!(refused(settings), FitJobError::NeedsMemory { what } if what == expected));
+    }
+    let merged = open(true, settings(&psd, &limits, false)).run(&Unwatched).unwrap();
+    assert!(merged.fit.model.component_count() <= 10);
+}
+
+/// Ends all work when it begins.
+struct StopAtOnce;
+
+impl Progress for StopAtOnce {
+    fn step(&self, _: Step<'_>) -> Result<(), Cancelled> {
+        Err(Cancelled)
+    }
 }
 
 #[test]

@@ -12,6 +12,7 @@ use eigenskin::jobs::style::{
 use eigenskin::progress::{Cancelled, Unwatched};
 use eigenskin::skinning::{BaseSkinning, skinned_shape};
 use eigenskin::style::{Form, Regions, Space, StyleError, StyleParams};
+use serde_json::json;
 
 use crate::stop::Stop;
 
@@ -123,7 +124,8 @@ fn a_model_is_fitted_where_one_is_asked_for() {
     let outcome = bar_to_cylinder(settings, 120.0).run(&Unwatched).unwrap();
     let model = outcome.model.as_ref().unwrap();
     assert!(model.model().component_count() > 0);
-    assert_eq!(serde_json::to_value(&outcome).unwrap()["model"]["method"], "patches");
+    let told = &serde_json::to_value(&outcome).unwrap()["model"];
+    assert_eq!((&told["method"], &told["auto"]["chosen"]), (&json!(model.method.name()), &told["method"]));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.glb");
     assert_eq!(outcome.write(&path).unwrap() as u64, path.metadata().unwrap().len());

@@ -152,7 +152,6 @@ fn on_disk(option: &str, method: &str) -> Cell {
         without: line(without),
         alone: format!("{CACHE} --{option}{}", if option == "scratch" { " shapes.dir" } else { "" }),
         look: Look::Said,
-        otherwise: (option == "stream")
-            .then_some(("auto", "needs all shapes in memory; choose some of the poses (--method NAME")),
+        otherwise: None,
     }
 }

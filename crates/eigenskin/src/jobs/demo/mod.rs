@@ -16,6 +16,7 @@ use eigenskin_core::examples::{ExampleSet, ExamplesError};
 use eigenskin_core::model::Model;
 use eigenskin_core::progress::{Cancelled, Progress};
 use eigenskin_core::skinning::BaseSkinning;
+use eigenskin_fit::method::Method;
 use eigenskin_fit::metrics::{Evaluation, evaluate_against};
 use eigenskin_gltf::{self as gltf, PoseRecord, RigFile, SimulationRecord};
 use eigenskin_io::WriteError;
@@ -24,7 +25,7 @@ use eigenskin_report::picture::painter::PanelPainter;
 use eigenskin_sim::jobs::Purpose;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::fit::{Fit, FitJobError, FitOutcome, FitSettings};
+use super::fit::{Fit, FitJobError, FitOutcome, FitSettings, Wanted};
 use super::render::{ComparisonLook, ShownModel, comparison_picture, palm_view};
 use super::simulate::{DroppedPose, SimulateError, SimulateOutcome, SimulationPlan};
 use crate::reports::{self, DemoPage, DemoSet, PageStyle, ReportError, demo_report, html};
@@ -199,7 +200,8 @@ impl DemoPlan {
         let (training, one_joint, many_joints) =
             (set(&is_training)?, set(&is_one_joint)?, set(&is_many_joints)?);
 
-        let job = Fit::new(simulated.file().clone(), Arc::new(training.clone()), FitSettings::default())?;
+        let settings = FitSettings { method: Wanted::This(Method::default()), ..FitSettings::default() };
+        let job = Fit::new(simulated.file().clone(), Arc::new(training.clone()), settings)?;
         let fit = job.run(progress)?;
         let model = Arc::new(fit.model().clone());
         let poses = |set: ExampleSet, wanted: &dyn Fn(Purpose, &str) -> bool| {

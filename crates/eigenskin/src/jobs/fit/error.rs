@@ -56,7 +56,7 @@ pub enum FitJobError {
     },
     /// Many models through another program.
     #[error(
-        "leaving out examples, limits on size or error and the automatic method try many models, which takes too long through another program"
+        "leaving out examples and limits on size or error try many models, which takes too long through another program"
     )]
     ManyModelsThroughProgram,
     /// Weights for another base.
@@ -187,8 +187,6 @@ impl From<BaseError> for FitJobError {
 /// What tries many models, or looks at all shapes at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManyModels {
-    /// the automatic method
-    Method,
     /// leaving out one example at a time
     LeaveOneOut,
     /// limits on size or error
@@ -200,7 +198,6 @@ pub enum ManyModels {
 impl std::fmt::Display for ManyModels {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Method => "the automatic method",
             Self::LeaveOneOut => "leaving out one example at a time",
             Self::Limits => "a limit on size or error",
             Self::Weights => "solving skin weights",

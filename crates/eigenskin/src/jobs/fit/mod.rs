@@ -17,11 +17,13 @@ use std::time::Instant;
 use eigenskin_core::deformers::Base;
 use eigenskin_core::examples::ExampleSet;
 use eigenskin_core::model::Model;
+use eigenskin_core::pose::Pose;
 use eigenskin_core::progress::Progress;
 use eigenskin_core::skinning::BaseSkinning;
 use eigenskin_fit::displacements::Observations;
 use eigenskin_fit::method::{
-    self, Allowed, Choice, EigenSkinParams, Limits, Method, WrittenSize, choose_method, components_within,
+    self, Allowed, Choice, ChoiceParams, Limits, Method, NotCompared, WrittenSize, choose_method,
+    components_within, examples_that_race,
 };
 use eigenskin_fit::metrics::{Evaluation, evaluate_against, evaluate_each, leave_one_out};
 use eigenskin_fit::solve_weights::{SolveWeightsParams, SolvedWeights, solve_weights};
@@ -76,7 +78,7 @@ impl FitInputs {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FitSettings {
-    /// how to learn; default EigenSkin
+    /// how to learn; default: by what predicts left-out examples best
     pub method: Wanted,
     /// limits on the written file and on the error; default none
     pub limits: Limits,
@@ -95,15 +97,12 @@ pub enum Wanted {
     /// this one
     This(Method),
     /// the one that predicts left-out examples best
-    Best {
-        /// what is wanted of EigenSkin; its limit per vertex and its normals hold for all methods
-        start: EigenSkinParams,
-    },
+    Best(ChoiceParams),
 }
 
 impl Default for Wanted {
     fn default() -> Self {
-        Self::This(Method::default())
+        Self::Best(ChoiceParams::default())
     }
 }
 
@@ -181,6 +180,8 @@ pub struct Shown {
 
 /// Poses on disk that reports show.
 const SHOWN: usize = 24;
+/// More shapes on disk than this do not become one component each without being asked for.
+const MANY_ON_DISK: usize = 64;
 
 impl Fit {
     /// A rig with examples in memory, on the base they were pulled back through.
@@ -263,7 +264,7 @@ impl Fit {
             Some(solved) => Arc::new(ExampleSet::clone(&set).for_rig(&solved.rig)?),
             None => set.clone(),
         };
-        let (method, choice) = self.choose(&weighted, base, progress)?;
+        let (method, choice) = self.choose(|| Ok(weighted.clone()), base, progress)?;
         let seen = Observations::of(&weighted, &base.base, method.allows_compromise(), progress)?;
         let within_limits = self.within_limits(&seen, &method, &set, progress)?;
         let most_components = within_limits.map(|allowed| allowed.components);
@@ -303,16 +304,16 @@ impl Fit {
         progress: &dyn Progress,
     ) -> Result<FitOutcome, FitJobError> {
         let begun = Instant::now();
-        let Wanted::This(method) = &self.settings.method else {
-            return Err(FitJobError::NeedsMemory { what: ManyModels::Method });
-        };
-        let most_components = self.most_components(method)?;
         let Some(skinning) = base.base.skinning() else {
             return Err(FitJobError::DeformersOnDisk { name: base.base.name().to_string() });
         };
         let Some(scratch) = &self.scratch else { return Err(FitJobError::NoScratch) };
+        let poses: Vec<&Pose> = set.poses().iter().map(|named| &named.pose).collect();
+        let racing = || Ok(Arc::new(set.in_memory(&examples_that_race(set.rig(), &poses))?));
+        let (method, choice) = self.choose(racing, base, progress)?;
+        let most_components = self.most_on_disk(&method, poses.len());
         let seen = set.observe(skinning, method.allows_compromise(), scratch, progress)?;
-        let fit = method::fit(&seen, method, most_components, progress)?;
+        let fit = method::fit(&seen, &method, most_components, progress)?;
         drop(seen);
         let model = Arc::new(fit.model.clone());
         let count = set.poses().len();
@@ -326,14 +327,14 @@ impl Fit {
         Ok(FitOutcome {
             viewer: ViewerLoss::of(&model, &sample, &errors, progress)?,
             fit,
-            method: method.clone(),
+            method,
             most_components,
             training,
             glb,
             written,
             inverted: None,
             solved: None,
-            choice: None,
+            choice,
             within_limits: None,
             left_out: None,
             shown: Shown { set: sample.clone(), weighted: sample, errors },
@@ -344,31 +345,54 @@ impl Fit {
     /// What can be said before anything is computed.
     fn check(&self, base: &OpenBase) -> Result<(), FitJobError> {
         let settings = &self.settings;
-        let is_auto = matches!(settings.method, Wanted::Best { .. });
-        if base.has_program() && (settings.leave_one_out || !settings.limits.is_empty() || is_auto) {
+        if base.has_program() && (settings.leave_one_out || !settings.limits.is_empty()) {
             return Err(FitJobError::ManyModelsThroughProgram);
         }
-        if settings.solve_weights.is_some() {
-            if matches!(self.examples, Examples::OnDisk(_)) {
-                return Err(FitJobError::NeedsMemory { what: ManyModels::Weights });
-            }
-            if base.base != BaseSkinning::LinearBlend.into() {
-                return Err(FitJobError::WeightsOfOtherBase { base: base.base.name().to_string() });
-            }
+        if let Examples::OnDisk(set) = &self.examples {
+            self.check_on_disk(set.poses().len())?;
+        }
+        if settings.solve_weights.is_some() && base.base != BaseSkinning::LinearBlend.into() {
+            return Err(FitJobError::WeightsOfOtherBase { base: base.base.name().to_string() });
         }
         Ok(())
     }
 
+    /// Refuses what needs so many shapes in memory.
+    fn check_on_disk(&self, shapes: usize) -> Result<(), FitJobError> {
+        let FitSettings { limits, leave_one_out, solve_weights, .. } = &self.settings;
+        let is_psd = matches!(self.settings.method, Wanted::This(Method::Psd(_)));
+        let needs_memory = |what| Err(FitJobError::NeedsMemory { what });
+        if solve_weights.is_some() {
+            return needs_memory(ManyModels::Weights);
+        }
+        if *leave_one_out {
+            return needs_memory(ManyModels::LeaveOneOut);
+        }
+        // Only a written file shows its bytes, only a model its error; only pose space deformation can be merged.
+        if limits.bytes.is_some() || limits.error.is_some() || (limits.targets.is_some() && !is_psd) {
+            return needs_memory(ManyModels::Limits);
+        }
+        if is_psd && limits.targets.is_none() && shapes > MANY_ON_DISK {
+            return Err(FitJobError::PsdNeedsLimit);
+        }
+        Ok(())
+    }
+
+    /// The method, and why: of the examples, only those that race are looked at.
     fn choose(
         &self,
-        set: &ExampleSet,
+        set: impl FnOnce() -> Result<Arc<ExampleSet>, FitJobError>,
         base: &OpenBase,
         progress: &dyn Progress,
     ) -> Result<(Method, Option<Choice>), FitJobError> {
         match &self.settings.method {
             Wanted::This(method) => Ok((method.clone(), None)),
-            Wanted::Best { start } => {
-                let choice = choose_method(set, &base.base, start, progress)?;
+            Wanted::Best(wanted) => {
+                let choice = if base.has_program() {
+                    Choice::by_rule(wanted, NotCompared::OtherProgram)
+                } else {
+                    choose_method(set()?.as_ref(), &base.base, wanted, progress)?
+                };
                 Ok((choice.method.clone(), Some(choice)))
             }
         }
@@ -419,23 +443,11 @@ impl Fit {
         leave_one_out(set, fit_to, progress)
     }
 
-    /// Components that a fit to shapes on disk may have: pose space deformation needs a limit.
-    fn most_components(&self, method: &Method) -> Result<Option<usize>, FitJobError> {
-        let limits = &self.settings.limits;
-        let is_psd = matches!(method, Method::Psd(_));
-        if self.settings.leave_one_out {
-            return Err(FitJobError::NeedsMemory { what: ManyModels::LeaveOneOut });
-        }
-        // Only a written file shows its bytes, only a model its error.
-        if limits.bytes.is_some() || limits.error.is_some() || (!limits.is_empty() && !is_psd) {
-            return Err(FitJobError::NeedsMemory { what: ManyModels::Limits });
-        }
-        match limits.targets {
-            // A component needs one target or two.
-            Some(targets) => Ok(Some((targets / 2).max(1))),
-            None if is_psd => Err(FitJobError::PsdNeedsLimit),
-            None => Ok(None),
-        }
+    /// Components that a fit to so many shapes on disk may have; pose space deformation has one per shape.
+    fn most_on_disk(&self, method: &Method, shapes: usize) -> Option<usize> {
+        // A component needs one target or two.
+        let limit = self.settings.limits.targets.map(|targets| (targets / 2).max(1));
+        limit.or_else(|| matches!(method, Method::Psd(_)).then_some(shapes))
     }
 
     /// Removes the scratch files: the model is written, nothing needs them any more.
