@@ -4,9 +4,11 @@
 //! it is for. They are pulled back once, and left out in four parts; after each part, methods drop out whose error is
 //! above the best one's by more than twice the standard error of the difference, pose by pose. Mostly one part is
 //! enough. After [`ROUNDS`] parts what is left is within noise, and patches win if they are still there: they gain most
-//! from the examples that did not take part. So of many examples one part is enough if patches are ahead. All methods are on equal terms: none may move a vertex by more components
-//! than another. Fewer than [`ENOUGH_TO_PREDICT`] examples cannot tell: there, and where every model would run through
-//! another program, patches are the rule.
+//! from the examples that did not take part. So of many examples one part is enough if patches are ahead.
+//!
+//! All methods are on equal terms: none may move a vertex by more components than another. Fewer than
+//! [`ENOUGH_TO_PREDICT`] examples cannot tell: there, and where every model would run through another program, patches
+//! are the rule.
 
 use std::sync::Arc;
 
