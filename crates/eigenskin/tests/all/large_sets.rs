@@ -236,7 +236,7 @@ fn methods_race_on_disk_and_what_needs_memory_is_refused() {
     let limits = Limits { targets: Some(20), ..Limits::default() };
     let settings = |method: &Wanted, limits: &Limits, leave_one_out| FitSettings {
         method: method.clone(),
-        limits: limits.clone(),
+        limits: *limits,
         leave_one_out,
         ..FitSettings::default()
     };
@@ -245,7 +245,7 @@ fn methods_race_on_disk_and_what_needs_memory_is_refused() {
     assert!(matches!(refused(settings(&psd, &none, false)), FitJobError::PsdNeedsLimit));
     for (settings, expected) in [
         (settings(&Wanted::default(), &limits, false), ManyModels::Limits),
-        (settings(&psd, &Limits { error: Some(0.1), ..limits.clone() }, false), ManyModels::Limits),
+        (settings(&psd, &Limits { error: Some(0.1), ..limits }, false), ManyModels::Limits),
         (settings(&psd, &limits, true), ManyModels::LeaveOneOut),
     ] {
         assert!(matches!(refused(settings), FitJobError::NeedsMemory { what } if what == expected));
